@@ -1,0 +1,1 @@
+"""One registry of benchmarks: ``scripts/bench NAME``. They measure; tests do not."""

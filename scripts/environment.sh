@@ -1,0 +1,93 @@
+# Sourced by ./meshwright and scripts/*: makes .venv from requirements.lock and finds Java.
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_python() {
+  for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null 2>&1 &&
+      "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+    then
+      command -v "$candidate"
+      return
+    fi
+  done
+  say "error: Python 3.11 or later with venv is needed (Debian, Ubuntu: apt-get install python3-venv)."
+  exit 2
+}
+
+# ensure_environment ROOT: rebuild .venv when requirements.lock has changed; one builder at a time.
+ensure_environment() {
+  stamp="$1/.venv/lock.sha256"
+  want=$(lock_hash "$1")
+  [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return
+  until mkdir "$1/.venv.lock" 2>/dev/null; do
+    # The builder may have been killed: its process id tells.
+    builder=$(cat "$1/.venv.lock/pid" 2>/dev/null || true)
+    if [ -n "$builder" ] && ! kill -0 "$builder" 2>/dev/null; then
+      rm -rf "$1/.venv.lock"
+      continue
+    fi
+    sleep 1
+  done
+  echo $$ >"$1/.venv.lock/pid"
+  trap 'rm -rf "$1/.venv.lock"' EXIT
+  trap 'exit 130' INT TERM
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then build_environment "$1" "$want"; fi
+  rm -rf "$1/.venv.lock"
+  trap - EXIT INT TERM
+}
+
+build_environment() {
+  say "Making the environment in .venv (once; downloads about 600 MB)..."
+  rm -rf "$1/.venv"
+  "$(find_python)" -m venv "$1/.venv"
+  "$1/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+    --require-hashes -r "$1/requirements.lock" 1>&2
+  # A .pth file instead of an install: every process of this interpreter, Spark's workers
+  # included, finds the sources as they are.
+  site=$("$1/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  printf '%s\n' "$1/src" >"$site/meshwright.pth"
+  printf '%s\n' "$2" >"$1/.venv/lock.sha256"
+}
+
+# The lock and the place: a moved clone needs a new environment too.
+lock_hash() {
+  { cat "$1/requirements.lock"; printf '%s' "$1"; } | cksum
+}
+
+java_version() {
+  "$1" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1
+}
+
+# ensure_java: JAVA_HOME, then the path, then apt where that may be done.
+ensure_java() {
+  java=${JAVA_HOME:+$JAVA_HOME/bin/java}
+  [ -n "$java" ] || java=$(command -v java || true)
+  if [ -n "$java" ]; then
+    version=$(java_version "$java")
+    [ -n "$version" ] && [ "$version" -ge 17 ] && return
+  fi
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "Installing Java (openjdk, headless) with apt..."
+    if { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends default-jre-headless; } >/dev/null 2>&1; then
+      unset JAVA_HOME
+      return
+    fi
+  fi
+  say "error: Spark needs Java 17 or later: install it (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install openjdk) or set JAVA_HOME."
+  exit 3
+}
+
+# ensure_mosquitto: tests of real logs and brokers need it; without it they skip, and CI fails.
+ensure_mosquitto() {
+  PATH="$PATH:/usr/sbin:/usr/local/sbin"
+  export PATH
+  command -v mosquitto >/dev/null 2>&1 && return
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "Installing mosquitto with apt..."
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends mosquitto mosquitto-clients; } >/dev/null 2>&1 && return
+  fi
+  say "mosquitto is not here and cannot be installed: the tests that need a broker will skip."
+}

@@ -1,0 +1,34 @@
+"""Meshwright: plan the network of a publish/subscribe system.
+
+Names are loaded when first used, so that ``import meshwright`` starts nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from meshwright.errors import InputError, MeshwrightError
+    from meshwright.values import Instance, load_instance
+
+_HOME = {
+    "InputError": "meshwright.errors",
+    "MeshwrightError": "meshwright.errors",
+    "Instance": "meshwright.values",
+    "load_instance": "meshwright.values",
+}
+
+__all__ = ["InputError", "Instance", "MeshwrightError", "__version__", "load_instance"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'meshwright' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

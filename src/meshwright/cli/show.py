@@ -1,0 +1,79 @@
+"""How results look on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on stdout."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Print named facts, one a line, aligned."""
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        print(f"  {name:<{width}}  {value}")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under their columns: text to the left, numbers to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    listed = [list(row) for row in rows]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    for i, column in enumerate(columns):
+        numeric = all(isinstance(row[i], int | float) or row[i] is None for row in listed)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        # Text, not markup: names are the user's.
+        table.add_row(*[Text(number(cell) if cell is not None else "-") for cell in row])
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=max(80, console.width))
+    console.print(table)
+
+
+def number(value: object) -> str:
+    """Return a number as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes as people read it."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:,.3g} TB"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span as people read it."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:,.0f} hours"
+
+
+def bar(share: float, width: int = 24) -> str:
+    """Return a bar of a share of 1."""
+    eighths = round(share * width * 8)
+    full, part = divmod(eighths, 8)
+    return "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")

@@ -1,0 +1,25 @@
+"""Directory datasets: Parquet tables and a manifest, written whole or not at all."""
+
+from meshwright.datasets.digest import workload_digest
+from meshwright.datasets.manifest import FORMAT_VERSION, Manifest, read_manifest
+from meshwright.datasets.store import (
+    Staging,
+    open_dataset,
+    read_table,
+    refuse_overwrite,
+    staging,
+    write_table,
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Manifest",
+    "Staging",
+    "open_dataset",
+    "read_manifest",
+    "read_table",
+    "refuse_overwrite",
+    "staging",
+    "workload_digest",
+    "write_table",
+]

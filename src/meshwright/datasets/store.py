@@ -1,0 +1,184 @@
+"""Directory datasets on disk: written beside, checked, and moved into place in one step.
+
+A writer works in a hidden sibling of its target and renames it when complete, so that a killed
+run leaves either the old dataset or the new one. Replacing needs two renames; a crash between
+them leaves the old dataset under its ``.old`` name, and the next reader or writer puts it back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meshwright.datasets.manifest import (
+    FILE,
+    Manifest,
+    new_manifest,
+    read_manifest,
+    write_manifest,
+)
+from meshwright.errors import InputError
+
+TABLES = {
+    "workload": ("subscriptions", "nodes", "topics", "rejected"),
+    "overlay": ("edges",),
+    "run": ("publications", "load"),
+    "problem": ("subscribers", "brokers"),
+    "assignment": ("assignment", "filters"),
+}
+
+
+class Staging:
+    """A dataset being written: tables go to `table(name)`, `publish` moves it into place."""
+
+    def __init__(self, target: Path, directory: Path, kind: str) -> None:
+        self._target = target
+        self._directory = directory
+        self._kind = kind
+
+    def table(self, name: str) -> Path:
+        """Return where to write a table, as a file or as a directory of parts."""
+        return self._directory / f"{name}.parquet"
+
+    def scratch(self, name: str) -> Path:
+        """Return a place for intermediate files; it is gone when the dataset is published."""
+        place = self._directory / "_scratch"
+        place.mkdir(exist_ok=True)
+        return place / name
+
+    def publish(self, facts: Mapping[str, Any]) -> Manifest:
+        """Count the rows, write the manifest last, and rename the whole into place."""
+        shutil.rmtree(self._directory / "_scratch", ignore_errors=True)
+        names = sorted(path.name.removesuffix(".parquet") for path in self._directory.iterdir())
+        rows = {name: _count_rows(self.table(name)) for name in names}
+        manifest = new_manifest(self._kind, rows, facts)
+        write_manifest(self._directory, manifest)
+        aside = _sibling(self._target, "old")
+        if self._target.exists():
+            self._target.rename(aside)
+        self._directory.rename(self._target)
+        shutil.rmtree(aside, ignore_errors=True)
+        return manifest
+
+
+@contextmanager
+def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging]:
+    """Open a dataset for writing; on any error nothing is left behind.
+
+    Raises
+    ------
+    InputError
+        When something is there already and `force` is not given, or when it is no dataset.
+
+    """
+    target = target.absolute()
+    clean_up(target)
+    refuse_overwrite(target, force=force)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    directory = _sibling(target, "tmp")
+    directory.mkdir()
+    try:
+        yield Staging(target, directory, kind)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def refuse_overwrite(target: Path, *, force: bool) -> None:
+    """Raise when writing to `target` would lose something."""
+    if not os.path.lexists(target):
+        return
+    if not force:
+        raise InputError(f"'{target}' exists. Pass --force to replace it, or choose another -o.")
+    empty = target.is_dir() and not any(target.iterdir())
+    if not empty and not (target / FILE).is_file():
+        raise InputError(
+            f"'{target}' exists and is no Meshwright dataset, so --force will not replace it. "
+            "Remove it yourself or choose another -o."
+        )
+
+
+def open_dataset(path: Path, kind: str | None = None) -> Manifest:
+    """Return the manifest of a dataset after checking its kind, version, tables and row counts."""
+    path = path.absolute()
+    clean_up(path)
+    manifest = read_manifest(path, kind)
+    for table in TABLES.get(manifest.kind, ()):
+        if table not in manifest.rows:
+            raise InputError(f"'{path}' lists no table {table!r} in its manifest. Make it again.")
+    for table, expected in manifest.rows.items():
+        found = _count_rows(path / f"{table}.parquet")
+        if found != expected:
+            raise InputError(
+                f"'{path}' is damaged: table {table!r} has {found:,} rows, its manifest says "
+                f"{expected:,}. Make the dataset again."
+            )
+    return manifest
+
+
+def read_table(path: Path, table: str, columns: list[str] | None = None) -> pa.Table:
+    """Return a table of a dataset as Arrow, its parts in order."""
+    return pa.concat_tables(
+        [pq.read_table(part, columns=columns) for part in _parts(path / f"{table}.parquet")]
+    )
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write an Arrow table as one file."""
+    pq.write_table(table, path, compression="zstd")
+
+
+def clean_up(target: Path) -> None:
+    """Remove what dead writers left beside the target; put back a dataset they had moved aside."""
+    if not target.parent.is_dir():
+        return
+    for left in sorted(target.parent.glob(f".{_glob_escape(target.name)}.*-*-*")):
+        role, pid, _ = left.name.removeprefix(f".{target.name}.").split("-", 2)
+        if not pid.isdigit() or _alive(int(pid)):
+            continue
+        if role == "old" and not target.exists() and (left / FILE).is_file():
+            left.rename(target)
+        elif role in ("old", "tmp"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _sibling(target: Path, role: str) -> Path:
+    return target.with_name(f".{target.name}.{role}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _glob_escape(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def _parts(table: Path) -> list[Path]:
+    """Return the Parquet files of a table, in the order Spark numbered them."""
+    if table.is_dir():
+        return sorted(part for part in table.glob("*.parquet") if part.is_file())
+    return [table]
+
+
+def _count_rows(table: Path) -> int:
+    """Return the rows of a table from the footers of its files."""
+    try:
+        return sum(pq.read_metadata(part).num_rows for part in _parts(table))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"table '{table}' cannot be read ({error}). Make the dataset again."
+        ) from error

@@ -1,0 +1,87 @@
+"""Everything Meshwright raises on purpose.
+
+::
+
+    MeshwrightError
+      InputError (ValueError)   a file, schema or argument is wrong
+      InfeasibleError           no answer exists within the limits asked for
+      CheckError                an answer fails its check (carries the findings)
+      SolverError               the solver stopped without a usable answer (carries its status)
+      SparkError                Spark failed or cannot start (carries the log's path)
+      DeployError               a broker refused or is out of reach (carries the endpoint)
+
+Each class knows the exit code the command line ends with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import ClassVar
+
+
+class MeshwrightError(Exception):
+    """Base of all errors raised on purpose: the message says what was wrong and what to do."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class InputError(MeshwrightError, ValueError):
+    """A file, schema or argument is wrong."""
+
+    exit_code = 2
+
+
+class InfeasibleError(MeshwrightError):
+    """No answer exists within the limits asked for."""
+
+    exit_code = 1
+
+
+class CheckError(MeshwrightError):
+    """An answer fails its check."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, findings: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
+
+
+class SolverError(MeshwrightError):
+    """The solver stopped without a usable answer."""
+
+    def __init__(self, message: str, status: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class SparkError(MeshwrightError):
+    """Spark failed or cannot start."""
+
+    def __init__(self, message: str, log: str | None = None) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class DeployError(MeshwrightError):
+    """A broker refused or is out of reach."""
+
+    def __init__(self, message: str, endpoint: str = "") -> None:
+        super().__init__(message)
+        self.endpoint = endpoint
+
+
+def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError:
+    """Return the error for a name that is not on the list, with the nearest one suggested.
+
+    Examples
+    --------
+    >>> str(unknown_choice("method", "minmix", ["gm", "minmax"]))
+    "unknown method 'minmix'; did you mean 'minmax'? Choose from: gm, minmax"
+
+    """
+    names = list(choices)
+    near = get_close_matches(str(got), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return InputError(f"unknown {what} {got!r}{hint} Choose from: {', '.join(names)}")

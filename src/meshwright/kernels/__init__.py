@@ -1,0 +1,1 @@
+"""Array kernels that several stages share: Numba over plain arrays, no objects."""

@@ -1,0 +1,1 @@
+"""The Spark session and what every pipeline shares."""

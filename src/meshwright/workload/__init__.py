@@ -1,0 +1,1 @@
+"""Sources -> workload: ingest, generate, sample, and the statistics of the result."""

@@ -1,0 +1,130 @@
+"""From what the user typed to the files that Spark reads: globs, formats, readability."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+
+from meshwright.datasets.manifest import FILE as MANIFEST_FILE
+from meshwright.errors import InputError, unknown_choice
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".edges": "edges",
+    ".edgelist": "edges",
+    ".log": "mosquitto-log",
+}
+_URI = re.compile(r"[a-z][a-z0-9+.-]+://")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file: the path as the user will recognise it, and the path as Spark reads it."""
+
+    shown: str
+    read: str
+
+
+def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
+    """Return the files and their format; raise with every complaint at once."""
+    if format is not None and format not in FORMATS:
+        raise unknown_choice("format", format, FORMATS)
+    complaints: list[str] = []
+    sources: list[Source] = []
+    for text in dict.fromkeys(given):
+        sources += _expand(text, complaints)
+    if complaints:
+        raise InputError("\n".join(complaints))
+    if not sources:
+        raise InputError("no source given. Name at least one file, for example subscriptions.csv.")
+    return sources, format or _guess_format(sources)
+
+
+@contextmanager
+def reading(sources: Sequence[Source]) -> Iterator[None]:
+    """Turn Spark's complaint about a file into ours, naming the file as the user did."""
+    try:
+        yield
+    except PySparkException as error:
+        text = str(error)
+        damaged = re.search(
+            r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA", text
+        )
+        if damaged is None:
+            raise
+        named = next((s for s in sources if Path(s.shown).name in text), sources[0])
+        what = "is truncated or corrupt" if named.shown.endswith(".gz") else "cannot be read"
+        raise InputError(
+            f"'{named.shown}' {what}. Nothing was written; fetch or unpack the file again."
+        ) from error
+
+
+def _expand(text: str, complaints: list[str]) -> list[Source]:
+    """Return the files behind one argument; what is wrong goes to `complaints`."""
+    if _URI.match(text) and not text.startswith("file://"):
+        return [Source(text, text)]
+    text = text.removeprefix("file://")
+    paths = [Path(text)] if Path(text).exists() else sorted(map(Path, glob.glob(text)))  # noqa: PTH207 (absolute or not)
+    if not paths:
+        complaints.append(f"'{text}' does not exist and matches no file. Check the path.")
+    found: list[Source] = []
+    for path in paths:
+        files = _files_of(path, complaints) if path.is_dir() else [path]
+        found += [Source(str(f), _escape(f.absolute())) for f in files if _readable(f, complaints)]
+    return found
+
+
+def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
+    """Return the Parquet parts of a directory, as Spark writes them."""
+    if (directory / MANIFEST_FILE).is_file():
+        complaints.append(
+            f"'{directory}' is a Meshwright dataset already. Use it as it is: "
+            f"meshwright stats {directory}"
+        )
+        return []
+    parts = sorted(p for p in directory.glob("*.parquet") if not p.name.startswith(("_", ".")))
+    if not parts:
+        complaints.append(
+            f"'{directory}' is a directory without Parquet files. Name the files in it, "
+            f"for example '{directory}/*.csv'."
+        )
+    return parts
+
+
+def _readable(path: Path, complaints: list[str]) -> bool:
+    try:
+        with path.open("rb") as file:
+            if file.read(1):
+                return True
+        complaints.append(f"'{path}' is empty. Leave it out, or check what should have written it.")
+    except OSError as error:
+        complaints.append(f"'{path}' cannot be read: {error.strerror}. Check its permissions.")
+    return False
+
+
+def _guess_format(sources: Sequence[Source]) -> str:
+    found = {ENDINGS.get(Path(s.shown.removesuffix(".gz")).suffix.lower()) for s in sources}
+    if len(found) == 1 and (only := found.pop()) is not None:
+        return only
+    shown = ", ".join(f"'{source.shown}'" for source in sources[:3])
+    raise InputError(
+        f"the format of {shown} cannot be told from the file name. "
+        f"Pass --format with one of: {', '.join(FORMATS)}."
+    )
+
+
+def _escape(path: Path) -> str:
+    """Return the path with the characters escaped that Hadoop would take for a glob."""
+    return "file://" + re.sub(r"([\\*?\[\]{},^])", r"\\\1", str(path))

@@ -1,0 +1,33 @@
+"""What a design will cost, told before it begins.
+
+Every exact greedy method must know how many topics two nodes share, so its work grows with the
+incidences: the sum over topics of |V(t)| (|V(t)| - 1) / 2, the pairs of nodes a topic gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+# Measured on FB10K, a 10,000-node sample of Cornell5 (see docs/engine.md), two cores of 2026.
+SECONDS_PER_INCIDENCE = 30e-9
+BYTES_PER_SUBSCRIPTION = 60
+BYTES_PER_NODE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The cost of `design` on one workload."""
+
+    incidences: int
+    memory_bytes: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the forecast for programs."""
+        return asdict(self)
+
+
+def forecast(n_nodes: int, n_subscriptions: int, incidences: int) -> Forecast:
+    """Return what a complete design with `gm` is expected to take on this machine."""
+    memory = n_nodes * BYTES_PER_NODE + n_subscriptions * BYTES_PER_SUBSCRIPTION
+    return Forecast(incidences, memory, incidences * SECONDS_PER_INCIDENCE)

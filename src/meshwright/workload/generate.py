@@ -1,0 +1,228 @@
+"""Synthetic workloads: nodes draw topics whose popularity is Zipf, exponential or uniform.
+
+Papers 1 and 2 evaluate on these. A node draws a size uniformly from A-B, then that many distinct
+topics with probability proportional to q: rank^-alpha (zipf), exp(-rate * rank / |T|) (expo) or
+constant (unif), by one of the two laws of `draw_kernel.py`. For the conditional law the single
+probabilities are q / sum(q), as in paper 2, where they are a distribution over the topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from meshwright.datasets import Manifest, staging
+from meshwright.datasets.digest import BLOCK, pack
+from meshwright.errors import InputError, unknown_choice
+from meshwright.names import number_width
+from meshwright.spark.progress import Progress, no_progress
+from meshwright.spark.schemas import HASHED_PAIRS, REJECTED
+from meshwright.spark.session import machine_memory, parallelism
+from meshwright.values import MOST_IDS
+from meshwright.workload.name_ids import digest_of_names, uri
+from meshwright.workload.pairs import PairBatches, write_subscriptions
+from meshwright.workload.write import write_workload
+
+FAMILIES = ("zipf", "unif", "expo")
+DRAWS = ("successive", "conditional")
+DEFAULT_RATE = 10.0
+N_STEPS = 2
+BLOCKS_AT_ONCE = 32  # 8,192 nodes a kernel call: a few MB of arrays
+
+Floats = npt.NDArray[np.float64]
+
+
+def generate(
+    spark: SparkSession,
+    family: str,
+    out: str | Path,
+    *,
+    nodes: int,
+    topics: int,
+    subscriptions: tuple[int, int],
+    alpha: float | None = None,
+    rate: float | None = None,
+    draw: str = "successive",
+    seed: int = 1,
+    partitions: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write a synthetic workload; the same arguments give the same digest anywhere.
+
+    Parameters
+    ----------
+    family
+        ``zipf`` (needs `alpha`), ``expo`` (`rate`, 10 unless given) or ``unif``.
+    subscriptions
+        The least and the most topics a node wants.
+    draw
+        ``successive`` or ``conditional``.
+
+    """
+    check_arguments(family, nodes, topics, subscriptions, alpha, rate, draw, seed)
+    weights = popularity(family, topics, alpha=alpha, rate=rate)
+    low, high = subscriptions
+    progress = progress or no_progress()
+    draw_nodes = _drawer(draw, weights, low, high, seed)
+    partitions = partitions or max(parallelism(spark), nodes * (low + high) // 2 // 4_000_000)
+    n_blocks = -(-nodes // BLOCK)
+    with staging(Path(out), "workload", force=force) as stage:
+        with progress.step(f"drawing {nodes:,} nodes' topics"):
+            blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
+            # Drawing twice is cheaper than keeping what was drawn for the digest.
+            rows, notes = (
+                blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, notes=notes), HASHED_PAIRS)
+                for notes in (False, True)
+            )
+            written = write_subscriptions(rows, notes, stage)
+        with progress.step("writing the names"):
+            digests = []
+            for table, column, count in (("nodes", "node", nodes), ("topics", "topic", topics)):
+                names = numbered_names(spark, column, count, partitions)
+                names.toDF(column, "name").write.parquet(uri(stage.table(table)))
+                digests.append(digest_of_names(names, partitions))
+            spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
+        return write_workload(
+            stage,
+            n_nodes=nodes,
+            n_topics=topics,
+            n_subscriptions=written.n_subscriptions,
+            digests=(digests[0], digests[1], written.digest),
+            facts={
+                "source": [f"generate {family}"],
+                "parameters": {
+                    "family": family,
+                    "nodes": nodes,
+                    "topics": topics,
+                    "subscriptions": [low, high],
+                    "alpha": alpha,
+                    "rate": (rate or DEFAULT_RATE) if family == "expo" else None,
+                    "draw": draw,
+                    "seed": seed,
+                },
+            },
+        )
+
+
+def popularity(
+    family: str, n_topics: int, *, alpha: float | None = None, rate: float | None = None
+) -> Floats:
+    """Return each topic's weight q, by rank, topic 0 the most popular.
+
+    Examples
+    --------
+    >>> popularity("zipf", 4, alpha=1.0).tolist()
+    [1.0, 0.5, 0.3333333333333333, 0.25]
+
+    """
+    if family not in FAMILIES:
+        raise unknown_choice("family", family, FAMILIES)
+    if alpha is not None and family != "zipf":
+        raise InputError(f"alpha belongs to zipf, not to {family}.")
+    if rate is not None and family != "expo":
+        raise InputError(f"rate belongs to expo, not to {family}.")
+    if not 1 <= n_topics <= MOST_IDS:
+        raise InputError(f"topics is {n_topics}; give at least 1 and at most {MOST_IDS:,}.")
+    ranks = np.arange(1, n_topics + 1, dtype=np.float64)
+    if family == "unif":
+        return np.ones(n_topics)
+    if family == "expo":
+        rate = DEFAULT_RATE if rate is None else rate
+        if not 0 <= rate <= 700:
+            raise InputError(f"rate is {rate}; give 0 to 700, 10 unless you know better.")
+        return np.asarray(np.exp(-rate * ranks / n_topics))
+    if alpha is None:
+        raise InputError("zipf needs alpha: the papers use 0.5 and 2.0.")
+    if not 0 <= alpha <= 10:
+        raise InputError(f"alpha is {alpha}; give 0 to 10: the papers use 0.5 and 2.0.")
+    return np.asarray(ranks**-alpha)
+
+
+def numbered_names(spark: SparkSession, prefix: str, count: int, partitions: int) -> DataFrame:
+    """Return (id, name) of the names that `meshwright.names.NumberedNames` gives."""
+    ids = spark.range(0, count, 1, max(1, min(partitions, count)))
+    width = number_width(count)
+    name = F.concat(F.lit(f"{prefix}-"), F.lpad(F.col("id").cast("string"), width, "0"))
+    schema = StructType([StructField("id", IntegerType()), StructField("name", StringType())])
+    return ids.select(F.col("id").cast("int"), name.alias("name")).to(schema)
+
+
+Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+
+
+def _drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
+    """Return the function (first node, count) -> (sizes, topics)."""
+    from meshwright.workload import draw_kernel as kernel
+
+    if draw == "successive":
+        cumulative = np.cumsum(weights / weights.sum())
+        guide = kernel.guide_table(cumulative)
+        tables = (weights, cumulative, guide)
+        return lambda first, count: kernel.draw_successive(seed, first, count, low, high, *tables)
+    shares = weights / weights.sum()
+    odds = shares / (1 - shares) if len(shares) > 1 else np.ones(1)
+    table_bytes = 8 * (len(odds) + 1) * (high + 1)
+    if table_bytes > machine_memory() // 8:
+        raise InputError(
+            f"--draw conditional needs a table of {table_bytes / 2**30:.1f} GiB for "
+            f"{len(odds):,} topics and up to {high:,} subscriptions. "
+            "Use --draw successive, or fewer topics."
+        )
+    sums = kernel.log_sums(odds, high)
+    return lambda first, count: kernel.draw_conditional(seed, first, count, low, high, odds, sums)
+
+
+def _pairs_of_blocks(
+    draw_nodes: Draw, n_nodes: int, *, notes: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def pairs_of_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = PairBatches(rows=not notes, notes=notes)
+        for batch in batches:
+            blocks = batch.column(0).to_numpy()
+            for start in range(0, len(blocks), BLOCKS_AT_ONCE):
+                some = blocks[start : start + BLOCKS_AT_ONCE]  # consecutive, as spark.range is
+                first, end = int(some[0]) * BLOCK, min(n_nodes, (int(some[-1]) + 1) * BLOCK)
+                sizes, topics = draw_nodes(first, end - first)
+                nodes = np.repeat(np.arange(first, end, dtype=np.int32), sizes)
+                yield from out.take(pack(nodes, topics))
+        yield from out.finish()
+
+    return pairs_of_blocks
+
+
+def check_arguments(
+    family: str,
+    nodes: int,
+    topics: int,
+    subscriptions: tuple[int, int],
+    alpha: float | None,
+    rate: float | None,
+    draw: str,
+    seed: int,
+) -> None:
+    """Raise unless `generate` can be run with these."""
+    popularity(family, min(topics, 1), alpha=alpha, rate=rate)
+    low, high = subscriptions
+    if draw not in DRAWS:
+        raise unknown_choice("draw", draw, DRAWS)
+    if not (1 <= nodes <= MOST_IDS and topics <= MOST_IDS):
+        raise InputError(
+            f"nodes is {nodes} and topics is {topics}; give 1 to {MOST_IDS:,} of each."
+        )
+    if not 0 <= low <= high:
+        raise InputError(f"subscriptions is {low}-{high}; give the least first, 0 or more.")
+    if high > topics:
+        raise InputError(
+            f"a node cannot want {high} of {topics} topics. "
+            "Lower --subscriptions or raise --topics."
+        )
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}; give a whole number from 0 to 2^63 - 1.")

@@ -1,0 +1,224 @@
+"""RECORDS -> names with dense ids, in the order of the sorted names.
+
+Names are long and ids are short, so each distinct name is looked at once: it is checked,
+normalised to NFC, sorted over all partitions and numbered. The rows of the workload then meet
+the names only through a 64-bit key, the xxHash of the name as it was read. Two names with one
+key would be confused, so keys are counted and, should it happen, taken anew with another salt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from meshwright.datasets.digest import BLOCK_BITS, combine, name_blocks
+from meshwright.errors import InputError, SparkError
+from meshwright.spark.schemas import BLOCKS
+from meshwright.values import MOST_IDS
+
+LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
+BROADCAST_NAMES = 4_000_000  # 16 bytes each in the tasks; above that Spark joins by shuffling
+PARTITION_NAMES = 50_000  # below that a further partition costs more than it sorts
+SALTS = 8
+
+_CHECKED = StructType(
+    [
+        StructField("key", LongType()),
+        StructField("name", StringType()),
+        StructField("problem", StringType()),
+    ]
+)
+_NUMBERED = StructType(
+    [
+        StructField("part", IntegerType()),
+        StructField("position", LongType()),
+        StructField("name", StringType()),
+        StructField("key", LongType()),
+        StructField("first", BooleanType()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NameIds:
+    """The names of one kind on disk, in sorted parts; `offsets` is the first id of each part."""
+
+    count: int
+    n_problems: int
+    salt: int
+    offsets: Mapping[int, int]
+    directory: Path
+
+    def ids(self, spark: SparkSession) -> DataFrame:
+        """Return (key, id) of each name as it was read."""
+        frame = self._numbered(spark).select("key", "id")
+        return F.broadcast(frame) if self.count <= BROADCAST_NAMES else frame
+
+    def names(self, spark: SparkSession) -> DataFrame:
+        """Return (id, name) of each name once."""
+        return self._numbered(spark).where("first").select("id", "name")
+
+    def problems(self, spark: SparkSession) -> DataFrame:
+        """Return (key, problem) of each name that cannot be used."""
+        checked = spark.read.parquet(uri(self.directory / "checked"))
+        return checked.where("problem is not null").select("key", "problem")
+
+    def _numbered(self, spark: SparkSession) -> DataFrame:
+        frame = spark.read.parquet(uri(self.directory / "numbered"))
+        first_ids = F.create_map(*[F.lit(x) for pair in self.offsets.items() for x in pair])
+        offset = first_ids[F.col("part")] if self.offsets else F.lit(0)
+        return frame.withColumn("id", (offset + F.col("position")).cast("int"))
+
+
+def uri(path: Path) -> str:
+    """Return a local path as Spark reads and writes it, whatever the default file system is."""
+    return f"file://{path}"
+
+
+def name_key(column: str, salt: int) -> Column:
+    """Return the 64-bit key of a raw name."""
+    return F.xxhash64(F.lit(salt), F.col(column))
+
+
+def number_names(
+    spark: SparkSession, raw: DataFrame, directory: Path, *, what: str, partitions: int
+) -> NameIds:
+    """Check, sort and number the distinct values of `raw`'s one column `name`."""
+    directory.mkdir(parents=True)
+    salt, n_raw, n_problems = _check_names(spark, raw, directory)
+    checked = spark.read.parquet(uri(directory / "checked"))
+    partitions = max(1, min(partitions, n_raw // PARTITION_NAMES))
+    good = checked.where("problem is null").select("name", "key")
+    ordered = good.repartitionByRange(partitions, "name").sortWithinPartitions("name", "key")
+    ordered.mapInArrow(_number, _NUMBERED).write.parquet(uri(directory / "numbered"))
+    numbered = spark.read.parquet(uri(directory / "numbered"))
+    counts = numbered.groupBy("part").agg(F.max("position").alias("last")).collect()
+    offsets, total = {}, 0
+    for part, last in sorted((row["part"], row["last"]) for row in counts):
+        offsets[part] = total
+        total += last + 1
+    refuse_too_many(total, what)
+    return NameIds(total, n_problems, salt, offsets, directory)
+
+
+def refuse_too_many(count: int, what: str) -> None:
+    """Raise when the ids would not fit int32."""
+    if count > MOST_IDS:
+        raise InputError(
+            f"{count:,} {what}s are more than int32 ids can number ({MOST_IDS:,}). "
+            "Split the sources, or sample them first."
+        )
+
+
+def digest_of_names(names: DataFrame, partitions: int) -> str:
+    """Return the digest of (id, name), hashed block by block in the tasks."""
+    block = F.shiftright("id", BLOCK_BITS)
+    parted = names.repartition(partitions, block).sortWithinPartitions("id")
+    rows = parted.mapInArrow(_hash_names, BLOCKS).collect()
+    return combine((row["block"], bytes(row["digest"])) for row in rows)
+
+
+def _check_names(spark: SparkSession, raw: DataFrame, directory: Path) -> tuple[int, int, int]:
+    """Write (key, name, problem) of each distinct raw name.
+
+    Return the salt that keeps the keys apart, the number of raw names, and of those with problems.
+    """
+    place = uri(directory / "checked")
+    for salt in range(SALTS):
+        keyed = raw.distinct().select(
+            name_key("name", salt).alias("key"),
+            _problem(F.col("name")).alias("problem"),
+            F.col("name").cast("binary").alias("name"),
+        )
+        keyed.mapInArrow(_normalise, _CHECKED).write.mode("overwrite").parquet(place)
+        counts = spark.read.parquet(place).agg(
+            F.count(F.lit(1)), F.count_distinct("key"), F.count("problem")
+        )
+        n_raw, n_keys, n_problems = counts.collect()[0]
+        if n_keys == n_raw:
+            return salt, n_raw, n_problems
+    raise SparkError(f"names share a 64-bit key under {SALTS} salts; this should not happen.")
+
+
+def _problem(name: Column) -> Column:
+    """Return why a name cannot be used, or null."""
+    length = F.octet_length(name)
+    return (
+        F.when(name.isNull() | (length == 0), F.lit("is empty"))
+        .when(~F.is_valid_utf8(name), F.lit("is not valid UTF-8"))
+        .when(
+            length > LONGEST_NAME,
+            F.concat(
+                F.lit("is "), length.cast("string"), F.lit(f" bytes long, {LONGEST_NAME} at most")
+            ),
+        )
+        .when(name.rlike("[\\x00-\\x1f\\x7f-\\x9f]"), F.lit("holds control characters"))
+    )
+
+
+def _normalise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Bring good names to NFC, byte for byte what the canonical form is; drop bad ones' text."""
+    for batch in batches:
+        problem = batch.column("problem")
+        good = pc.is_null(problem)
+        name = pc.if_else(good, batch.column("name"), pa.scalar(b"", pa.binary()))
+        name = pc.utf8_normalize(name.cast(pa.string()), "NFC")
+        # NFC may grow a name past the limit; nobody will meet it, but a broker must not.
+        grown = pc.and_(good, pc.greater(pc.binary_length(name), LONGEST_NAME))
+        problem = pc.if_else(grown, f"is over {LONGEST_NAME} bytes long in NFC", problem)
+        yield pa.RecordBatch.from_arrays([batch.column("key"), name, problem], names=_CHECKED.names)
+
+
+def _number(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Number the sorted names of one partition; raw names with one NFC form share a number."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    part = context.partitionId() if context else 0
+    position, last = -1, None
+    for batch in batches:
+        names = batch.column("name")
+        if len(names) == 0:
+            continue
+        first = np.ones(len(names), dtype=bool)
+        first[1:] = pc.not_equal(names[1:], names[:-1]).to_numpy(zero_copy_only=False)
+        first[0] = names[0].as_py() != last
+        positions = position + np.cumsum(first)
+        position, last = int(positions[-1]), names[-1].as_py()
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array(np.full(len(names), part, dtype=np.int32)),
+                pa.array(positions.astype(np.int64)),
+                names,
+                batch.column("key"),
+                pa.array(first),
+            ],
+            names=_NUMBERED.names,
+        )
+
+
+def _hash_names(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    names = table.column("name").combine_chunks()
+    found = list(name_blocks(table.column("id").to_numpy(), names))
+    blocks = pa.array([block for block, _ in found], pa.int64())
+    digests = pa.array([digest for _, digest in found], pa.binary())
+    yield pa.RecordBatch.from_arrays([blocks, digests], names=BLOCKS.names)

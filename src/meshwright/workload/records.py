@@ -1,0 +1,261 @@
+"""Sources -> RECORDS: one row per line or row read, either a (node, topic) or a reason why not.
+
+Each format is a function ``lines -> RECORDS`` over Spark's built-in columns. Lines are read as
+bytes and checked for valid UTF-8 before they are parsed, since Spark's own CSV and JSON readers
+would replace what they cannot decode without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from meshwright.errors import InputError
+from meshwright.spark.schemas import RECORDS
+from meshwright.workload.files import Source
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+BOM = "\ufeff"
+NOT_UTF8 = "not valid UTF-8"
+# `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
+# between them; those that could be mistaken start with one of these words.
+LOG_LINE = (
+    r"^(?:[0-9][0-9T:./+ -]*: )?"
+    r"(?!\t|Received |Sending |New |Client |No will |Opening |Config |Saving |Socket |Warning|Error"
+    r"|Bridge |Connecting |mosquitto version |Outgoing |Loading |Log |Reloading )"
+    r"(.+?) ([012]) (.+)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read the sources: the columns by name, and whether there is a header."""
+
+    node: str | None = None
+    topic: str | None = None
+    header: bool = True
+
+
+def read_records(
+    spark: SparkSession, sources: Sequence[Source], format: str, reading: Reading
+) -> DataFrame:
+    """Return the RECORDS of the sources."""
+    if format == "parquet":
+        return _parquet(spark, sources, reading)
+    lines = _lines(spark, sources)
+    if format in SEPARATORS:
+        return _delimited(lines, sources, SEPARATORS[format], reading)
+    if format == "jsonl":
+        return _json_lines(lines, sources, reading)
+    if format == "edges":
+        return _edges(lines)
+    return _mosquitto_log(lines, reading)
+
+
+def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
+    """Return (source, block_start, line) of each line not blank, without BOM and line end."""
+    text = spark.read.option("lineSep", "\n").text([source.read for source in sources])
+    line = F.rtrim("value", F.lit("\r"))  # byte-wise: a regular expression would repair bad UTF-8
+    line = F.when(line.startswith(BOM), F.substring(line, 2, 2**31 - 1)).otherwise(line)
+    frame = text.select(
+        F.col("_metadata.file_path").alias("source"),
+        F.col("_metadata.file_block_start").alias("block_start"),
+        line.alias("line"),
+    )
+    return frame.where(F.length(F.trim("line")) > 0)
+
+
+def shown_path(uri: str) -> str:
+    """Return the path of a file, as a user writes it, from the URI Spark knows it by."""
+    path = unquote(uri)
+    return re.sub(r"^file:/+", "/", path)
+
+
+def _record(parsed: DataFrame, node: Column, topic: Column, reason: Column) -> DataFrame:
+    """Return RECORDS: the names when there is no reason against them, else the line and why."""
+    judged = parsed.withColumn(
+        "reason", F.when(~F.is_valid_utf8("line"), F.lit(NOT_UTF8)).otherwise(reason)
+    )
+    good = F.col("reason").isNull()
+    return judged.select(
+        F.when(good, node).alias("node"),
+        F.when(good, topic).alias("topic"),
+        F.col("source"),
+        F.when(~good, F.make_valid_utf8("line")).alias("record"),
+        F.col("reason"),
+    )
+
+
+def _delimited(
+    lines: DataFrame, sources: Sequence[Source], separator: str, reading: Reading
+) -> DataFrame:
+    """CSV and TSV after RFC 4180; a quoted line break is refused, since no name may hold one."""
+    first = _first_lines(lines, sources)
+    header = next(iter(first.values()))
+    columns = _split(header, separator)
+    if not reading.header:
+        columns = [str(i + 1) for i in range(len(columns))]
+    for path, line in first.items():
+        if reading.header and line != header:
+            raise InputError(
+                f"'{path}' begins with {line!r}, but the first file begins with {header!r}. "
+                "Files read together need the same header; ingest them apart."
+            )
+    node, topic = choose_columns(columns, reading, next(iter(first)))
+    # Parsed under plain names, as a header may hold any text; `b` takes what does not fit.
+    schema = ", ".join([*(f"c{i} string" for i in range(len(columns))), "b string"])
+    options = {"sep": separator, "escape": '"', "columnNameOfCorruptRecord": "b"}
+    fields = F.from_csv("line", schema, options)
+    quotes = F.length("line") - F.length(F.replace("line", F.lit('"'), F.lit("")))
+    if reading.header:
+        lines = _mark_headers(lines, header)
+    else:
+        lines = lines.withColumn("repeated", F.lit(False))
+    parsed = lines.withColumn("fields", fields)
+    reason = (
+        F.when(F.col("repeated"), F.lit("repeats the header"))
+        .when(quotes % 2 == 1, F.lit("unclosed quote"))
+        .when(
+            F.col("fields.b").isNotNull(),
+            F.lit(f"wrong number of fields, {len(columns)} expected"),
+        )
+    )
+    names = [F.col(f"fields.c{columns.index(column)}") for column in (node, topic)]
+    return _record(parsed, names[0], names[1], reason)
+
+
+def _mark_headers(lines: DataFrame, header: str) -> DataFrame:
+    """Drop one header per file; further lines like it are marked as `repeated`.
+
+    Lines that equal the header are equal to each other, so it does not matter which one goes.
+    """
+    marked = lines.withColumn("repeated", F.col("line") == F.lit(header))
+    data = marked.where(~F.col("repeated")).select("source", "line", "repeated")
+    repeats = marked.where("repeated").groupBy("source", "line", "repeated").count()
+    surplus = repeats.where("count > 1").withColumn(
+        "copy", F.explode(F.sequence(F.lit(2), F.col("count").cast("int")))
+    )
+    return data.unionByName(surplus.select("source", "line", "repeated"))
+
+
+def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
+    """One JSON object per line."""
+    first = _first_lines(lines, sources)
+    path, line = next(iter(first.items()))
+    keys = _json_keys(line, path)
+    node, topic = choose_columns(keys, reading, path)
+    # Parsed as a map: keys are the user's and may hold any character.
+    fields = F.from_json("line", "map<string,string>")
+    parsed = lines.withColumn("fields", fields)
+    reason = F.when(F.col("fields").isNull(), F.lit("not a JSON object"))
+    for column in (node, topic):
+        absent = F.col("fields").isNotNull() & F.col("fields")[F.lit(column)].isNull()
+        reason = reason.when(absent, F.lit(f"field {column!r} is missing"))
+    names = [F.col("fields")[F.lit(column)] for column in (node, topic)]
+    return _record(parsed, names[0], names[1], reason)
+
+
+def _json_keys(line: str, path: str) -> list[str]:
+    import json
+
+    try:
+        content = json.loads(line)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(
+            f"'{path}' does not begin with a JSON object but with {line[:60]!r}. "
+            "JSON lines hold one object per line."
+        )
+    return list(content)
+
+
+def _edges(lines: DataFrame) -> DataFrame:
+    """Two names per line, white space between them; ``#`` begins a comment line."""
+    data = lines.where(~F.ltrim("line").startswith("#"))
+    data = data.withColumn("names", F.split(F.trim("line", F.lit(" \t")), r"[ \t]+"))
+    names = F.col("names")
+    wrong = F.concat(F.lit("2 names expected, got "), F.size(names).cast("string"))
+    reason = F.when(F.size(names) != 2, wrong)
+    return _record(data, F.get(names, F.lit(0)), F.get(names, F.lit(1)), reason)
+
+
+def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
+    """Mosquitto's own log: each file is a broker, each subscribe line a topic it must get.
+
+    ``$SYS`` stays inside a broker and is left out; a shared subscription counts as its filter.
+    """
+    matched = lines.where(F.col("line").rlike(LOG_LINE) | ~F.is_valid_utf8("line"))
+    topic = F.regexp_replace(F.regexp_extract("line", LOG_LINE, 3), r"^\$share/[^/]*/", "")
+    matched = matched.withColumn("topic", topic).where(~F.col("topic").startswith("$SYS/"))
+    file_name = F.regexp_extract("source", r"([^/]*)$", 1)
+    broker = F.regexp_replace(F.url_decode(file_name), r"(\.(log|txt|gz))+$", "")
+    node = F.lit(reading.node) if reading.node else broker
+    good = F.lit(None).cast("string")
+    return _record(matched, node, F.col("topic"), good)
+
+
+def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:
+    frame = spark.read.parquet(*[source.read for source in sources])
+    node, topic = choose_columns(frame.columns, reading, sources[0].shown)
+    columns = [F.col(f"`{column.replace('`', '``')}`") for column in (node, topic)]
+    nothing = F.lit(None).cast("string")
+    return frame.select(
+        columns[0].cast("string").alias("node"),
+        columns[1].cast("string").alias("topic"),
+        F.col("_metadata.file_path").alias("source"),
+        nothing.alias("record"),
+        nothing.alias("reason"),
+    ).to(RECORDS)
+
+
+def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
+    """Return the columns of node and topic: as asked for, by their names, or the only two."""
+    present = ", ".join(columns)
+    for option, asked in (("--node", reading.node), ("--topic", reading.topic)):
+        if asked is not None and asked not in columns:
+            raise InputError(f"'{path}' has no column {asked!r} ({option}); it has: {present}.")
+    node = reading.node or ("node" if "node" in columns else None)
+    topic = reading.topic or ("topic" if "topic" in columns else None)
+    rest = [column for column in columns if column not in (node, topic)]
+    if len(columns) == 2:
+        node = node or rest.pop(0)
+        topic = topic or rest.pop(0)
+    if (
+        node is None
+        or topic is None
+        or node == topic
+        or {1} != {*map(columns.count, (node, topic))}
+    ):
+        raise InputError(
+            f"'{path}' has {len(columns)} columns ({present}); say which hold node and topic "
+            "with --node and --topic."
+        )
+    return node, topic
+
+
+def _first_lines(lines: DataFrame, sources: Sequence[Source]) -> dict[str, str]:
+    """Return the first line of each file, in the order of the sources.
+
+    `first` is safe here: a file's rows are seen in order by the one task that reads its start.
+    """
+    starts = lines.where("block_start = 0").groupBy("source")
+    rows = starts.agg(F.first("line").alias("line")).collect()
+    found = {shown_path(row["source"]): row["line"] for row in rows}
+    shown = {str(Path(s.shown).absolute()): s.shown for s in sources}
+    missing = [name for path, name in shown.items() if path not in found and "://" not in name]
+    if missing:
+        raise InputError(f"'{missing[0]}' holds no line of data. Leave it out.")
+    return {shown.get(path, path): found[path] for path in sorted(found)}
+
+
+def _split(header: str, separator: str) -> list[str]:
+    import csv
+
+    return next(csv.reader([header], delimiter=separator))

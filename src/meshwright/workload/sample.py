@@ -1,0 +1,174 @@
+"""Breadth-first samples of a social workload, as papers 1 and 4 take them.
+
+Users are nodes and topics. From the start users the undirected relation is followed level by
+level; within a level users come in id order, and the sample is cut at exactly the number asked
+for. It keeps all subscriptions among the visited. Each level is written before the next begins,
+so plans stay short; a level costs one join of the frontier with the relation.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from meshwright.datasets import Manifest, Staging, open_dataset, staging
+from meshwright.errors import InputError
+from meshwright.spark.progress import Progress, no_progress
+from meshwright.spark.schemas import REJECTED
+from meshwright.spark.session import parallelism
+from meshwright.workload.name_ids import NameIds, number_names, uri
+from meshwright.workload.pairs import hashed_pairs, packed, write_cached
+from meshwright.workload.write import write_names, write_workload
+
+N_STEPS = 3
+
+
+def sample(
+    spark: SparkSession,
+    workload: str | Path,
+    out: str | Path,
+    *,
+    nodes: int,
+    seeds: int = 1,
+    seed: int = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write the workload among `nodes` users found breadth-first from `seeds` start users.
+
+    Start users are chosen by the hash of (seed, id); when all that can be reached is visited, the
+    next start user follows.
+    """
+    source = Path(workload).absolute()
+    manifest = open_dataset(source, "workload")
+    _check(manifest, source, nodes, seeds)
+    progress = progress or no_progress()
+    partitions = parallelism(spark)
+    nodes_table = spark.read.parquet(uri(source / "nodes.parquet"))
+    subscriptions = spark.read.parquet(uri(source / "subscriptions.parquet"))
+    with staging(Path(out), "workload", force=force) as stage:
+        with progress.step("visiting users breadth-first"):
+            walk = _Walk(spark, stage, nodes_table, subscriptions, seed)
+            walk.visit(nodes, seeds)
+        with progress.step("numbering the sample"):
+            visited = walk.visited()
+            users = _renumber(spark, stage, nodes_table.join(visited, "node"), partitions)
+            old = _old_ids(users, spark, nodes_table)
+        with progress.step("keeping their subscriptions"):
+            pairs = (
+                subscriptions.join(old.toDF("node", "new_node"), "node")
+                .join(old.toDF("topic", "new_topic"), "topic")
+                .select(packed("new_node", "new_topic").alias("key"))
+            )
+            written = write_cached(hashed_pairs(pairs, users.count, partitions), stage)
+            digests = write_names(spark, stage, users, users, partitions=partitions)
+            spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
+        return write_workload(
+            stage,
+            n_nodes=users.count,
+            n_topics=users.count,
+            n_subscriptions=written.n_subscriptions,
+            digests=(*digests, written.digest),
+            facts={
+                "source": [str(workload)],
+                "parameters": {
+                    "nodes": nodes,
+                    "seeds": seeds,
+                    "seed": seed,
+                    "workload_digest": manifest["digest"],
+                },
+            },
+        )
+
+
+class _Walk:
+    """The visited users, one written frame per level."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        stage: Staging,
+        nodes: DataFrame,
+        subscriptions: DataFrame,
+        seed: int,
+    ) -> None:
+        self._spark = spark
+        self._stage = stage
+        self._levels: list[str] = []
+        self._count = 0
+        both = subscriptions.select("node", "topic").union(subscriptions.select("topic", "node"))
+        both.distinct().write.parquet(uri(stage.scratch("relation")))
+        self._relation = spark.read.parquet(uri(stage.scratch("relation")))
+        # Hash first, id second: an order of start users that no partitioning can change.
+        self._start_order = nodes.select(F.xxhash64(F.lit(seed), "node").alias("hash"), "node")
+
+    def visit(self, n_nodes: int, n_seeds: int) -> None:
+        """Visit exactly `n_nodes` users."""
+        found = self._keep(self._starts(n_seeds), n_nodes)
+        while self._count < n_nodes:
+            frontier = self._spark.read.parquet(self._levels[-1])
+            reached = self._relation.join(F.broadcast(frontier), "node").select(
+                F.col("topic").alias("node")
+            )
+            found = self._keep(
+                reached.distinct().join(self.visited(), "node", "left_anti"), n_nodes
+            )
+            if found == 0:
+                self._levels.pop()
+                self._keep(self._starts(1), n_nodes)
+
+    def visited(self) -> DataFrame:
+        """Return the users visited so far."""
+        return self._spark.read.parquet(*self._levels)
+
+    def _starts(self, count: int) -> DataFrame:
+        left = self._start_order
+        if self._levels:
+            left = left.join(self.visited(), "node", "left_anti")
+        return left.orderBy("hash", "node").limit(count).select("node")
+
+    def _keep(self, users: DataFrame, n_nodes: int) -> int:
+        """Write a level, cut by id order when it is more than is wanted; return its size."""
+        place = uri(self._stage.scratch(f"level-{len(self._levels)}-{self._count}"))
+        users.write.parquet(place)
+        level = self._spark.read.parquet(place)
+        size = level.count()
+        left = n_nodes - self._count
+        if size > left:
+            cut = f"{place}-cut"
+            level.orderBy("node").limit(left).write.parquet(cut)
+            place, size = cut, left
+        self._levels.append(place)
+        self._count += size
+        return size
+
+
+def _renumber(spark: SparkSession, stage: Staging, names: DataFrame, partitions: int) -> NameIds:
+    """Give dense ids to the visited; names keep their order, so ids do too."""
+    directory = stage.scratch("names")
+    return number_names(spark, names.select("name"), directory, what="user", partitions=partitions)
+
+
+def _old_ids(users: NameIds, spark: SparkSession, nodes: DataFrame) -> DataFrame:
+    """Return (old id, new id) of each user of the sample."""
+    joined = nodes.join(users.names(spark), "name").select("node", "id")
+    return F.broadcast(joined) if users.count <= 1_000_000 else joined
+
+
+def _check(manifest: Manifest, source: Path, nodes: int, seeds: int) -> None:
+    if manifest["node_names_digest"] != manifest["topic_names_digest"]:
+        raise InputError(
+            f"'{source}' has nodes and topics of different names, and a breadth-first sample "
+            "needs users who are both: ingest an edge list, or generate a social graph."
+        )
+    if nodes < 1 or seeds < 1:
+        raise InputError(f"nodes is {nodes} and seeds is {seeds}; both must be at least 1.")
+    if nodes > manifest["n_nodes"]:
+        raise InputError(
+            f"a sample of {nodes:,} nodes was asked for, but '{source}' has only "
+            f"{manifest['n_nodes']:,}. Lower --nodes."
+        )
+    if seeds > nodes:
+        raise InputError(f"{seeds:,} start users do not fit a sample of {nodes:,}. Lower --seeds.")

@@ -1,0 +1,121 @@
+"""What a workload looks like: counts, the two CCDFs of paper 1's Fig. 3, popular topics, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from meshwright.datasets import open_dataset
+from meshwright.spark.progress import Progress, no_progress
+from meshwright.workload.forecast import Forecast, forecast
+from meshwright.workload.name_ids import uri
+
+N_STEPS = 3
+POPULAR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts and distributions of one workload.
+
+    A histogram is a list of (value, how many have it); a CCDF a list of (value, share of those
+    with at least that value).
+    """
+
+    digest: str
+    n_nodes: int
+    n_topics: int
+    n_subscriptions: int
+    subscriptions_per_node: tuple[tuple[int, int], ...]
+    subscribers_per_topic: tuple[tuple[int, int], ...]
+    popular_topics: tuple[tuple[str, int], ...]
+    forecast: Forecast
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything for programs, CCDFs included."""
+        return {
+            "digest": self.digest,
+            "n_nodes": self.n_nodes,
+            "n_topics": self.n_topics,
+            "n_subscriptions": self.n_subscriptions,
+            "subscriptions_per_node": {
+                "histogram": self.subscriptions_per_node,
+                "ccdf": ccdf(self.subscriptions_per_node),
+            },
+            "subscribers_per_topic": {
+                "histogram": self.subscribers_per_topic,
+                "ccdf": ccdf(self.subscribers_per_topic),
+            },
+            "popular_topics": [{"topic": t, "subscribers": n} for t, n in self.popular_topics],
+            "forecast": self.forecast.as_dict(),
+        }
+
+
+def statistics(
+    spark: SparkSession, workload: str | Path, *, progress: Progress | None = None
+) -> Statistics:
+    """Return the statistics of a workload."""
+    path = Path(workload).absolute()
+    manifest = open_dataset(path, "workload")
+    progress = progress or no_progress()
+    subscriptions = spark.read.parquet(uri(path / "subscriptions.parquet"))
+    topics = spark.read.parquet(uri(path / "topics.parquet"))
+    with progress.step("counting subscriptions per node"):
+        per_node = histogram(subscriptions, "node", manifest["n_nodes"])
+    with progress.step("counting subscribers per topic"):
+        per_topic = histogram(subscriptions, "topic", manifest["n_topics"])
+    with progress.step("finding popular topics"):
+        counts = subscriptions.groupBy("topic").count()
+        top = counts.orderBy(F.desc("count"), "topic").limit(POPULAR).join(topics, "topic")
+        popular = top.orderBy(F.desc("count"), "topic").select("name", "count").collect()
+    incidences = sum(n * size * (size - 1) // 2 for size, n in per_topic)
+    return Statistics(
+        digest=manifest["digest"],
+        n_nodes=manifest["n_nodes"],
+        n_topics=manifest["n_topics"],
+        n_subscriptions=manifest["n_subscriptions"],
+        subscriptions_per_node=per_node,
+        subscribers_per_topic=per_topic,
+        popular_topics=tuple((row["name"], row["count"]) for row in popular),
+        forecast=forecast(manifest["n_nodes"], manifest["n_subscriptions"], incidences),
+    )
+
+
+def histogram(subscriptions: DataFrame, column: str, total: int) -> tuple[tuple[int, int], ...]:
+    """Return how many nodes (or topics) have each number of subscriptions, those with 0 too."""
+    sizes = subscriptions.groupBy(column).count().groupBy("count").agg(F.count("*").alias("n"))
+    rows = sorted((row["count"], row["n"]) for row in sizes.collect())
+    without = total - sum(n for _, n in rows)
+    return tuple([(0, without)] if without else []) + tuple(rows)
+
+
+def ccdf(histogram: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
+    """Return the share that has at least each value.
+
+    Examples
+    --------
+    >>> ccdf([(1, 2), (3, 1), (4, 1)])
+    [(1, 1.0), (3, 0.5), (4, 0.25)]
+
+    """
+    total = sum(n for _, n in histogram)
+    points, left = [], total
+    for value, n in histogram:
+        points.append((value, left / total))
+        left -= n
+    return points
+
+
+def quantile(histogram: Sequence[tuple[int, int]], share: float) -> int:
+    """Return the smallest value that at least `share` of all do not exceed."""
+    total, seen = sum(n for _, n in histogram), 0
+    for value, n in histogram:
+        seen += n
+        if seen >= share * total:
+            return value
+    return 0
