@@ -89,8 +89,10 @@ class Instance:
             Further nodes, which may want nothing.
 
         """
-        wanted = set(pairs)
-        node_names = tuple(sorted({node for node, _ in wanted} | set(nodes)))
+        wanted = {_pair(pair) for pair in pairs}
+        for name in (nodes := set(nodes)) | {name for pair in wanted for name in pair}:
+            _check_name(name)
+        node_names = tuple(sorted({node for node, _ in wanted} | nodes))
         topic_names = tuple(sorted({topic for _, topic in wanted}))
         node_id = {name: i for i, name in enumerate(node_names)}
         topic_id = {name: i for i, name in enumerate(topic_names)}
@@ -108,6 +110,8 @@ class Instance:
         if len(pointers) == 0:
             raise InputError("indptr is empty; it needs one entry more than there are nodes.")
         count = int(wanted.max(initial=-1)) + 1 if n_topics is None else n_topics
+        if count < 0:
+            raise InputError(f"n_topics is {n_topics}; it must be 0 or more.")
         names = NumberedNames("node", len(pointers) - 1), NumberedNames("topic", count)
         return cls(*names, pointers, wanted)
 
@@ -142,13 +146,30 @@ def load_instance(workload: str | Path) -> Instance:
 
 def frozen(array: npt.NDArray[Any], dtype: type, what: str) -> npt.NDArray[Any]:
     """Return a read-only array of the type asked for; refuse values that do not fit it."""
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional; got {array.ndim} dimensions.")
     if not np.issubdtype(array.dtype, np.integer) and len(array):
         raise InputError(f"{what} must be integers; got an array of {array.dtype}.")
     copy: npt.NDArray[Any] = np.array(array, dtype=dtype)
-    if len(array) and (copy.ndim != 1 or not np.array_equal(copy, array)):
-        raise InputError(f"{what} must be one-dimensional and fit {np.dtype(dtype).name}.")
+    if not np.array_equal(copy, array):
+        raise InputError(f"{what} must fit {np.dtype(dtype).name}; they reach {array.max()}.")
     copy.flags.writeable = False
     return copy
+
+
+def _pair(pair: object) -> tuple[str, str]:
+    if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+        return pair[0], pair[1]
+    raise InputError(f"a pair is (node, topic); got {pair!r}.")
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"names are text and not empty; got {name!r}.")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"names are Unicode text; {name!r} holds a lone surrogate.") from None
 
 
 def row_pointers(sorted_rows: npt.NDArray[np.int32], n_rows: int) -> npt.NDArray[np.int64]:

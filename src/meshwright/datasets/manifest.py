@@ -33,7 +33,12 @@ class Manifest:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, fact: str) -> Any:
-        return self.facts[fact]
+        try:
+            return self.facts[fact]
+        except KeyError:
+            raise InputError(
+                f"the manifest of this {self.kind} has no {fact!r}. Make the dataset again."
+            ) from None
 
     def get(self, fact: str, default: Any = None) -> Any:
         """Return a fact, or the default when the manifest does not have it."""

@@ -36,13 +36,19 @@ TABLES = {
 }
 
 
+# What this very process is writing. A container often gives the next run the process id of the
+# one that was killed, so an id alone does not tell the living from the dead.
+_OURS: set[Path] = set()
+
+
 class Staging:
     """A dataset being written: tables go to `table(name)`, `publish` moves it into place."""
 
-    def __init__(self, target: Path, directory: Path, kind: str) -> None:
+    def __init__(self, target: Path, directory: Path, kind: str, *, force: bool) -> None:
         self._target = target
         self._directory = directory
         self._kind = kind
+        self._force = force
 
     def table(self, name: str) -> Path:
         """Return where to write a table, as a file or as a directory of parts."""
@@ -61,11 +67,17 @@ class Staging:
         rows = {name: _count_rows(self.table(name)) for name in names}
         manifest = new_manifest(self._kind, rows, facts)
         write_manifest(self._directory, manifest)
+        # Again: another run may have finished there since this one began.
+        refuse_overwrite(self._target, force=self._force)
         aside = _sibling(self._target, "old")
-        if self._target.exists():
-            self._target.rename(aside)
-        self._directory.rename(self._target)
-        shutil.rmtree(aside, ignore_errors=True)
+        _OURS.add(aside)
+        try:
+            if self._target.exists():
+                self._target.rename(aside)
+            self._directory.rename(self._target)
+            shutil.rmtree(aside, ignore_errors=True)
+        finally:
+            _OURS.discard(aside)
         return manifest
 
 
@@ -79,16 +91,23 @@ def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging
         When something is there already and `force` is not given, or when it is no dataset.
 
     """
-    target = target.absolute()
+    target = target.resolve()  # through links: what they point to is replaced, not the link
     clean_up(target)
     refuse_overwrite(target, force=force)
-    target.parent.mkdir(parents=True, exist_ok=True)
     directory = _sibling(target, "tmp")
-    directory.mkdir()
     try:
-        yield Staging(target, directory, kind)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        directory.mkdir()
+    except OSError as error:
+        raise InputError(
+            f"'{target}' cannot be written: {error.strerror}. Choose another -o."
+        ) from error
+    _OURS.add(directory)
+    try:
+        yield Staging(target, directory, kind, force=force)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        _OURS.discard(directory)
 
 
 def refuse_overwrite(target: Path, *, force: bool) -> None:
@@ -107,7 +126,7 @@ def refuse_overwrite(target: Path, *, force: bool) -> None:
 
 def open_dataset(path: Path, kind: str | None = None) -> Manifest:
     """Return the manifest of a dataset after checking its kind, version, tables and row counts."""
-    path = path.absolute()
+    path = path.resolve()
     clean_up(path)
     manifest = read_manifest(path, kind)
     for table in TABLES.get(manifest.kind, ()):
@@ -141,7 +160,7 @@ def clean_up(target: Path) -> None:
         return
     for left in sorted(target.parent.glob(f".{_glob_escape(target.name)}.*-*-*")):
         role, pid, _ = left.name.removeprefix(f".{target.name}.").split("-", 2)
-        if not pid.isdigit() or _alive(int(pid)):
+        if not pid.isdigit() or left in _OURS or (int(pid) != os.getpid() and _alive(int(pid))):
             continue
         if role == "old" and not target.exists() and (left / FILE).is_file():
             left.rename(target)

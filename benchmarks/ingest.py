@@ -1,0 +1,130 @@
+"""Ingest of Parquet rows of (node, topic) names, against the same job in DuckDB.
+
+Both read the rows, give dense ids in the order of the sorted names, keep each pair once and write
+three tables of Parquet. Ours also checks the names, sorts the pairs and takes the digest. DuckDB
+gets two threads and two formulations: the pairs made distinct as ids, or as names; the faster one
+counts. Spark's session is up beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+N_NODES = 100_000
+N_TOPICS = 1_000_000
+AIM_RATIO = 4.0
+AIM_GROWTH = 1.2
+THREADS = 2
+
+
+def run(arguments: list[str]) -> None:
+    """Measure ours and the reference at the full and at a tenth of the rows."""
+    parser = argparse.ArgumentParser(prog="scripts/bench ingest", description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000, help="rows of the larger run")
+    parser.add_argument("--memory", default="4g", help="memory of Spark's JVM")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each; the fastest counts")
+    parser.add_argument("--skip-reference", action="store_true", help="ours alone")
+    options = parser.parse_args(arguments)
+    os.environ["MESHWRIGHT_MEMORY"] = options.memory
+    from meshwright.spark.session import spark_session
+
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as place:
+        directory = Path(place)
+        small, large = options.rows // 10, options.rows
+        for rows in (small, large):
+            make_rows(directory / f"{rows}.parquet", rows)
+        spark = spark_session(f"local[{THREADS}]")
+        ours(spark, directory / f"{small}.parquet", directory)  # the JVM warms up
+        times = {
+            rows: min(
+                ours(spark, directory / f"{rows}.parquet", directory) for _ in range(options.repeat)
+            )
+            for rows in (small, large)
+        }
+        for rows, seconds in times.items():
+            print(f"meshwright  {rows:>12,} rows  {seconds:6.1f} s")
+        growth = (times[large] / large) / (times[small] / small)
+        print(f"time per row at {large:,} over {small:,}: {growth:.2f} (aim: {AIM_GROWTH})")
+        if options.skip_reference:
+            return
+        reference = {
+            how: min(
+                in_duckdb(directory / f"{large}.parquet", directory, distinct_names=names)
+                for _ in range(options.repeat)
+            )
+            for how, names in (("distinct ids", False), ("distinct names", True))
+        }
+        for how, seconds in reference.items():
+            print(f"duckdb      {large:>12,} rows  {seconds:6.1f} s  ({how})")
+        ratio = times[large] / min(reference.values())
+        print(f"meshwright / duckdb: {ratio:.2f} (aim: {AIM_RATIO})")
+
+
+def make_rows(path: Path, rows: int) -> None:
+    """Write rows of (node, topic): every name occurs, pairs are drawn by hash."""
+    with duckdb.connect() as connection:
+        connection.execute(f"SET threads = {THREADS}")
+        connection.execute(
+            f"""
+            COPY (
+              SELECT printf('broker-%06d', hash(i) % {N_NODES}) AS node,
+                     printf('site-%03d/device-%06d/temperature', t % 500, t) AS topic
+              FROM (SELECT i, (hash(i + {rows}) % {N_TOPICS})::INT AS t FROM range({rows}) r(i))
+            ) TO '{path}' (FORMAT parquet)
+            """
+        )
+
+
+def ours(spark: SparkSession, source: Path, directory: Path) -> float:
+    """Return the seconds that our ingest takes."""
+    from meshwright.workload.ingest import ingest
+
+    out = directory / "ours"
+    start = time.perf_counter()
+    ingest(spark, [str(source)], out)
+    seconds = time.perf_counter() - start
+    shutil.rmtree(out)
+    return seconds
+
+
+def in_duckdb(source: Path, directory: Path, *, distinct_names: bool) -> float:
+    """Return the seconds that the same job takes in DuckDB."""
+    out = directory / "duckdb"
+    out.mkdir()
+    rows = f"read_parquet('{source}')"
+    pairs = f"(SELECT DISTINCT node, topic FROM {rows})" if distinct_names else rows
+    start = time.perf_counter()
+    with duckdb.connect() as connection:
+        connection.execute(f"SET threads = {THREADS}")
+        connection.execute(f"SET temp_directory = '{directory / 'spill'}'")
+        for table, column in (("nodes", "node"), ("topics", "topic")):
+            connection.execute(
+                f"""
+                CREATE TEMP TABLE {table} AS
+                SELECT (row_number() OVER (ORDER BY name) - 1)::INT AS id, name
+                FROM (SELECT DISTINCT {column} AS name FROM {rows})
+                """
+            )
+            connection.execute(f"COPY {table} TO '{out / table}.parquet' (FORMAT parquet)")
+        connection.execute(
+            f"""
+            COPY (
+              SELECT {"" if distinct_names else "DISTINCT"} n.id AS node, t.id AS topic
+              FROM {pairs} p JOIN nodes n ON p.node = n.name JOIN topics t ON p.topic = t.name
+            ) TO '{out / "subscriptions"}.parquet' (FORMAT parquet)
+            """
+        )
+    seconds = time.perf_counter() - start
+    shutil.rmtree(out)
+    return seconds

@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from meshwright.datasets import (
+    FORMAT_VERSION,
+    open_dataset,
+    read_manifest,
+    read_table,
+    refuse_overwrite,
+    staging,
+    write_table,
+)
+from meshwright.datasets.manifest import new_manifest
+from meshwright.datasets.store import clean_up
+from meshwright.errors import InputError
+
+DEAD_PID = 2**22 + 1  # above the largest process id that Linux gives
+
+
+def write_overlay(
+    target: Path, edges: list[tuple[int, int]], *, force: bool = False, **facts: object
+) -> None:
+    with staging(target, "overlay", force=force) as stage:
+        table = pa.table({"u": [u for u, _ in edges], "v": [v for _, v in edges]})
+        write_table(stage.table("edges"), table)
+        stage.publish(facts)
+
+
+def edges_of(path: Path) -> list[tuple[int, int]]:
+    table = read_table(path, "edges").to_pydict()
+    return list(zip(table["u"], table["v"], strict=True))
+
+
+def siblings(target: Path) -> list[str]:
+    return sorted(path.name for path in target.parent.iterdir() if path.name != target.name)
+
+
+def edit_manifest(path: Path, **changes: object) -> None:
+    file = path / "manifest.json"
+    content = json.loads(file.read_text())
+    content.update(changes)
+    file.write_text(json.dumps(content))
+
+
+def test_a_published_dataset_reads_back_with_its_facts(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1), (1, 2)], method="gm", support=1.0)
+    manifest = open_dataset(tmp_path / "o", "overlay")
+    assert manifest.kind == "overlay"
+    assert manifest.rows == {"edges": 2}
+    assert manifest["method"] == "gm"
+    assert manifest.get("nothing", 7) == 7
+    assert edges_of(tmp_path / "o") == [(0, 1), (1, 2)]
+
+
+def test_a_manifest_names_the_time_the_command_and_the_versions(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/somewhere/meshwright", "design", "my workload"])
+    write_overlay(tmp_path / "o", [(0, 1)])
+    content = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert content["format_version"] == FORMAT_VERSION
+    assert content["command"] == "meshwright design 'my workload'"
+    assert content["created"].endswith("+00:00")
+    assert {"meshwright", "python", "pyspark", "numpy"} <= set(content["versions"])
+
+
+def test_a_fact_that_is_missing_is_an_input_error(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    with pytest.raises(InputError, match=r"has no 'method'\. Make the dataset again"):
+        open_dataset(tmp_path / "o")["method"]
+
+
+def test_a_new_manifest_refuses_an_unknown_kind():
+    with pytest.raises(InputError, match=r"unknown dataset kind 'overlays'; did you mean 'overl"):
+        new_manifest("overlays", {}, {})
+
+
+def test_a_path_with_nothing_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"there is no dataset at '.*missing'"):
+        open_dataset(tmp_path / "missing")
+
+
+def test_a_directory_without_manifest_is_no_dataset(tmp_path):
+    with pytest.raises(InputError, match=r"is not a Meshwright dataset: it has no manifest\.json"):
+        open_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"kind": "overlay"}', '{"format_version": 1, "kind": 2}']
+)
+def test_a_manifest_that_is_not_whole_is_an_input_error(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(InputError, match=r"cannot be read as a manifest .*Make the dataset again"):
+        read_manifest(tmp_path)
+
+
+def test_another_kind_is_refused(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    with pytest.raises(InputError, match=r"of kind 'overlay'; 'workload' is needed here"):
+        open_dataset(tmp_path / "o", "workload")
+
+
+def test_another_format_version_is_refused(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    edit_manifest(tmp_path / "o", format_version=FORMAT_VERSION + 1)
+    with pytest.raises(InputError, match=r"has format version 2; this Meshwright reads version 1"):
+        open_dataset(tmp_path / "o")
+
+
+def test_rows_that_are_lost_are_noticed(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1), (1, 2)])
+    write_table(tmp_path / "o" / "edges.parquet", pa.table({"u": [0], "v": [1]}))
+    with pytest.raises(InputError, match=r"damaged: table 'edges' has 1 rows, its manifest says 2"):
+        open_dataset(tmp_path / "o")
+
+
+def test_a_part_of_a_table_that_is_lost_is_noticed(tmp_path):
+    with staging(tmp_path / "o", "overlay") as stage:
+        stage.table("edges").mkdir()
+        for i in range(2):
+            write_table(stage.table("edges") / f"part-{i}.parquet", pa.table({"u": [i]}))
+        stage.publish({})
+    assert read_table(tmp_path / "o", "edges").column("u").to_pylist() == [0, 1]
+    (tmp_path / "o" / "edges.parquet" / "part-1.parquet").unlink()
+    with pytest.raises(InputError, match=r"table 'edges' has 1 rows, its manifest says 2"):
+        open_dataset(tmp_path / "o")
+
+
+def test_a_table_that_is_gone_is_noticed(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    (tmp_path / "o" / "edges.parquet").unlink()
+    with pytest.raises(InputError, match=r"edges\.parquet' cannot be read .*Make the dataset ag"):
+        open_dataset(tmp_path / "o")
+
+
+def test_a_table_that_is_no_parquet_is_noticed(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    (tmp_path / "o" / "edges.parquet").write_bytes(b"PAR1 and then nothing of use")
+    with pytest.raises(InputError, match=r"edges\.parquet' cannot be read"):
+        open_dataset(tmp_path / "o")
+
+
+def test_a_table_missing_from_the_manifest_is_noticed(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    edit_manifest(tmp_path / "o", rows={})
+    with pytest.raises(InputError, match=r"lists no table 'edges' in its manifest"):
+        open_dataset(tmp_path / "o")
+
+
+def test_an_existing_dataset_is_kept_unless_forced(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    with pytest.raises(InputError, match=r"exists\. Pass --force to replace it"):
+        write_overlay(tmp_path / "o", [(2, 3)])
+    assert edges_of(tmp_path / "o") == [(0, 1)]
+    write_overlay(tmp_path / "o", [(2, 3)], force=True)
+    assert edges_of(tmp_path / "o") == [(2, 3)]
+    assert siblings(tmp_path / "o") == []
+
+
+def test_force_does_not_replace_a_directory_that_is_no_dataset(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"meow")
+    with pytest.raises(InputError, match=r"is no Meshwright dataset, so --force will not replace"):
+        write_overlay(tmp_path / "photos", [(0, 1)], force=True)
+    assert (tmp_path / "photos" / "cat.jpg").read_bytes() == b"meow"
+
+
+def test_force_does_not_replace_a_file(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(InputError, match=r"is no Meshwright dataset"):
+        write_overlay(tmp_path / "notes", [(0, 1)], force=True)
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_force_replaces_an_empty_directory(tmp_path):
+    (tmp_path / "o").mkdir()
+    write_overlay(tmp_path / "o", [(0, 1)], force=True)
+    assert edges_of(tmp_path / "o") == [(0, 1)]
+
+
+def test_what_appeared_during_a_run_is_not_replaced_without_force(tmp_path):
+    with staging(tmp_path / "o", "overlay") as stage:
+        write_table(stage.table("edges"), pa.table({"u": [9]}))
+        write_overlay(tmp_path / "o", [(0, 1)])  # another run, which was quicker
+        with pytest.raises(InputError, match=r"exists\. Pass --force"):
+            stage.publish({})
+    assert edges_of(tmp_path / "o") == [(0, 1)]
+    assert siblings(tmp_path / "o") == []
+
+
+def test_a_link_to_a_dataset_keeps_pointing_at_the_new_one(tmp_path):
+    write_overlay(tmp_path / "real", [(0, 1)])
+    (tmp_path / "link").symlink_to("real")
+    write_overlay(tmp_path / "link", [(2, 3)], force=True)
+    assert (tmp_path / "link").is_symlink()
+    assert edges_of(tmp_path / "real") == [(2, 3)]
+
+
+def test_a_target_below_a_file_is_an_input_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot be written: File exists\. Choose another"):
+        write_overlay(tmp_path / "file" / "o", [(0, 1)])
+
+
+def test_parents_of_the_target_are_made(tmp_path):
+    write_overlay(tmp_path / "a" / "b" / "o", [(0, 1)])
+    assert edges_of(tmp_path / "a" / "b" / "o") == [(0, 1)]
+
+
+def test_an_error_during_a_write_leaves_nothing(tmp_path):
+    def fail() -> None:
+        with staging(tmp_path / "o", "overlay") as stage:
+            write_table(stage.table("edges"), pa.table({"u": [0]}))
+            raise RuntimeError("mid-way")
+
+    with pytest.raises(RuntimeError, match="mid-way"):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scratch_files_are_no_part_of_the_dataset(tmp_path):
+    with staging(tmp_path / "o", "overlay") as stage:
+        stage.scratch("records").write_text("for a while")
+        write_table(stage.table("edges"), pa.table({"u": [0]}))
+        stage.publish({})
+    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["edges.parquet", "manifest.json"]
+
+
+def test_refuse_overwrite_says_nothing_where_nothing_is(tmp_path):
+    refuse_overwrite(tmp_path / "new", force=False)
+
+
+def test_clean_up_removes_what_a_dead_writer_left(tmp_path):
+    (tmp_path / f".o.tmp-{DEAD_PID}-aa").mkdir()
+    clean_up(tmp_path / "o")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clean_up_leaves_a_living_writer_and_strangers_alone(tmp_path):
+    kept = [f".o.tmp-{os.getppid()}-aa", f".other.tmp-{DEAD_PID}-aa", ".o.notes-x-y", "o.old-1-2"]
+    for name in kept:
+        (tmp_path / name).mkdir()
+    clean_up(tmp_path / "o")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(kept)
+
+
+def test_clean_up_tells_its_own_writes_from_those_of_a_dead_namesake(tmp_path):
+    left = tmp_path / f".o.tmp-{os.getpid()}-aa"  # the same process id, before a restart
+    left.mkdir()
+    with staging(tmp_path / "o", "overlay") as stage:
+        write_table(stage.table("edges"), pa.table({"u": [0]}))
+        assert not left.exists()
+        clean_up(tmp_path / "o")
+        stage.publish({})
+    assert read_table(tmp_path / "o", "edges").num_rows == 1
+
+
+def test_a_dataset_moved_aside_by_a_dead_writer_comes_back(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD_PID}-aa")
+    assert open_dataset(tmp_path / "o").rows == {"edges": 1}
+    assert siblings(tmp_path / "o") == []
+
+
+def test_an_old_dataset_does_not_come_back_over_the_new_one(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD_PID}-aa")
+    write_overlay(tmp_path / "new", [(2, 3)])
+    (tmp_path / "new").rename(tmp_path / "o")
+    open_dataset(tmp_path / "o")
+    assert edges_of(tmp_path / "o") == [(2, 3)]
+    assert siblings(tmp_path / "o") == []
+
+
+def test_clean_up_takes_odd_names_as_they_are(tmp_path):
+    (tmp_path / f".a*.tmp-{DEAD_PID}-aa").mkdir()
+    (tmp_path / f".ab.tmp-{DEAD_PID}-aa").mkdir()
+    clean_up(tmp_path / "a*")
+    assert [p.name for p in tmp_path.iterdir()] == [f".ab.tmp-{DEAD_PID}-aa"]
+
+
+KILLED_WRITER = textwrap.dedent(
+    """
+    import sys, time
+    from pathlib import Path
+    import pyarrow as pa
+    from meshwright.datasets import staging, store, write_table
+
+    target, when = Path(sys.argv[1]), sys.argv[2]
+
+    def stop():
+        print("now", flush=True)
+        time.sleep(600)
+
+    if when == "between the renames":
+        rename = Path.rename
+        def first_rename_only(self, to):
+            rename(self, to)
+            stop()
+        Path.rename = first_rename_only
+    with staging(target, "overlay", force=True) as stage:
+        write_table(stage.table("edges"), pa.table({"u": [7], "v": [8]}))
+        if when == "before the manifest":
+            stop()
+        if when == "after the manifest":
+            store.refuse_overwrite = lambda *_, **__: stop()
+        stage.publish({})
+    """
+)
+
+
+@pytest.mark.parametrize(
+    "when", ["before the manifest", "after the manifest", "between the renames"]
+)
+def test_a_writer_killed_in_the_middle_leaves_the_old_dataset_whole(tmp_path, when):
+    target = tmp_path / "o"
+    write_overlay(target, [(0, 1)])
+    writer = subprocess.Popen(
+        [sys.executable, "-c", KILLED_WRITER, str(target), when], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "now\n"
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+    assert siblings(target) != []  # it was killed in the middle, not before
+
+    assert open_dataset(target, "overlay").rows == {"edges": 1}
+    assert edges_of(target) == [(0, 1)]
+    write_overlay(target, [(2, 3)], force=True)
+    assert edges_of(target) == [(2, 3)]
+    assert siblings(target) == []
