@@ -151,6 +151,7 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # it logs to the terminal
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),

@@ -154,8 +154,7 @@ class _Run:
         )
         copies = 1
         if undirected:
-            both = F.array(F.struct("node", "topic"), F.struct("topic", "node"))
-            pairs = pairs.select(F.inline(both.cast("array<struct<node:int,topic:int>>")))
+            pairs = pairs.select("node", "topic").union(pairs.select("topic", "node"))
             copies = 2
         with self._progress.step("making the subscriptions distinct"):
             keys = pairs.select(packed().alias("key"))
