@@ -12,16 +12,29 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from meshwright.errors import InputError, MeshwrightError
-    from meshwright.values import Instance, load_instance
+    from meshwright.overlay import design
+    from meshwright.values import Instance, Overlay, disconnected_topics, load_instance
 
 _HOME = {
     "InputError": "meshwright.errors",
     "MeshwrightError": "meshwright.errors",
     "Instance": "meshwright.values",
+    "Overlay": "meshwright.values",
+    "design": "meshwright.overlay",
+    "disconnected_topics": "meshwright.values",
     "load_instance": "meshwright.values",
 }
 
-__all__ = ["InputError", "Instance", "MeshwrightError", "__version__", "load_instance"]
+__all__ = [
+    "InputError",
+    "Instance",
+    "MeshwrightError",
+    "Overlay",
+    "__version__",
+    "design",
+    "disconnected_topics",
+    "load_instance",
+]
 
 
 def __getattr__(name: str) -> Any:

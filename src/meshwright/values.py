@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +207,119 @@ def _names(directory: Path, table: str, column: str) -> ArrowNames:
     if not np.array_equal(ids, np.arange(len(ids))):
         names = names.sort_by(column)
     return ArrowNames(names.column("name").combine_chunks())
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What no overlay for the instance can beat (docs/certificates.md)."""
+
+    edges: int  # no complete overlay has fewer
+    max_degree: int  # no complete overlay has a lower maximum degree
+    support_with_edges: float  # no overlay with as many edges has more support
+    support_with_degree: float  # no overlay with the same maximum degree has more support
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """Which nodes are linked: edges in the order added, each with the gain it had then."""
+
+    instance: Instance
+    edges: npt.NDArray[np.int32]  # n_edges x 2, u < v
+    gains: npt.NDArray[np.int32]
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    bounds: Bounds | None = None
+    seconds: float = 0.0
+    _components: list[npt.NDArray[np.int32]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.int32).reshape(-1, 2)
+        edges.flags.writeable = False
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "gains", frozen(self.gains, np.int32, "gains"))
+        check_edges(self.edges, self.instance.n_nodes)
+
+    @property
+    def n_edges(self) -> int:
+        """The number of links."""
+        return len(self.edges)
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """The number of links of each node."""
+        return np.bincount(self.edges.ravel(), minlength=self.instance.n_nodes)
+
+    @property
+    def max_degree(self) -> int:
+        """The links of the node that has most."""
+        return int(self.degrees.max(initial=0))
+
+    @property
+    def average_degree(self) -> float:
+        """The mean number of links per node."""
+        return 2 * self.n_edges / self.instance.n_nodes if self.instance.n_nodes else 0.0
+
+    @property
+    def components(self) -> npt.NDArray[np.int32]:
+        """The number of components of each topic's sub-overlay, from the edges alone."""
+        if not self._components:
+            from meshwright.kernels.components import join_all, new_components
+
+            state = new_components(
+                self.instance.indptr, self.instance.topics, self.instance.n_topics
+            )
+            join_all(state, self.edges)
+            self._components.append(frozen(state.open_count, np.int32, "components"))
+        return self._components[0]
+
+    @property
+    def support(self) -> float:
+        """The share of the joins a complete overlay needs that this one makes: 1 if complete."""
+        wanted = int(np.count_nonzero(self.components))
+        full = self.instance.n_subscriptions - wanted
+        missing = int(self.components.sum(dtype=np.int64)) - wanted
+        return 1.0 - missing / full if full else 1.0
+
+    @property
+    def connected(self) -> bool:
+        """Whether every topic's subscribers are joined without relays."""
+        return bool((self.components <= 1).all())
+
+    def edge_list(self) -> list[tuple[int, int]]:
+        """Return the edges as pairs of ids, in the order added."""
+        return [(u, v) for u, v in self.edges.tolist()]
+
+    def certificate(self) -> dict[str, Any]:
+        """Return what the overlay achieves, and how far from optimal it can be."""
+        apart = disconnected_topics(self)
+        degrees = self.degrees
+        return {
+            "n_edges": self.n_edges,
+            "average_degree": self.average_degree,
+            "max_degree": self.max_degree,
+            "median_degree": float(np.median(degrees)) if len(degrees) else 0.0,
+            "support": self.support,
+            "connected": self.connected,
+            "n_disconnected": len(apart),
+            "disconnected": apart[:10],
+            "bounds": asdict(self.bounds) if self.bounds else None,
+        }
+
+
+def disconnected_topics(overlay: Overlay) -> list[str]:
+    """Return the names of the topics whose subscribers are not joined, empty when all is well."""
+    names = overlay.instance.topic_names
+    return [names[t] for t in np.flatnonzero(overlay.components > 1).tolist()]
+
+
+def check_edges(edges: npt.NDArray[np.int32], n_nodes: int) -> None:
+    """Raise unless each edge is a pair u < v of nodes, listed once."""
+    if len(edges) == 0:
+        return
+    if edges.min() < 0 or edges.max() >= n_nodes:
+        raise InputError(f"an edge names a node outside 0..{n_nodes - 1}.")
+    if np.any(edges[:, 0] >= edges[:, 1]):
+        raise InputError("each edge must be given as (u, v) with u < v.")
+    if len(np.unique(pack(edges[:, 0], edges[:, 1]))) != len(edges):
+        raise InputError("an edge is listed twice.")

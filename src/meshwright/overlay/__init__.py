@@ -1,0 +1,102 @@
+"""Instance -> Overlay: one algorithm per file, one engine for the greedy ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from meshwright.errors import InputError
+from meshwright.overlay.bounds import find_bounds
+from meshwright.overlay.engine import Tell
+from meshwright.overlay.methods import METHODS, choose, edges_of_average, noted
+from meshwright.overlay.minmax import minmax
+from meshwright.values import Instance, Overlay
+
+__all__ = ["METHODS", "design"]
+
+
+def design(
+    instance: Instance,
+    method: str = "gm",
+    *,
+    average_degree: float | None = None,
+    budget_ratio: float | None = None,
+    equal_edges: bool = False,
+    certify: bool = True,
+    tell: Tell | None = None,
+    **parameters: Any,
+) -> Overlay:
+    """Return the overlay that a method designs.
+
+    Parameters
+    ----------
+    method
+        One of `METHODS`.
+    average_degree
+        The budget of edges as a mean degree, instead of `max_edges`.
+    budget_ratio
+        Paper 1, Eq. 36: the budget as a share of what `minmax` needs for a complete overlay.
+    equal_edges
+        With `budget_ratio`: stop the degree-limited methods at the same number of edges too.
+    certify
+        Compute the bounds; without them the overlay is the same.
+    tell
+        Called with the share of the joins done so far.
+    **parameters
+        The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``seed``, ...
+
+    Examples
+    --------
+    >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("b", "y"), ("c", "y")])
+    >>> overlay = design(instance, method="gm")
+    >>> overlay.edge_list(), overlay.support
+    ([(0, 1), (1, 2)], 1.0)
+
+    """
+    started = time.perf_counter()
+    budget: dict[str, Any] = {}
+    if average_degree is not None:
+        budget["max_edges"] = edges_of_average(instance, average_degree)
+    if budget_ratio is not None:
+        budget |= _budget_of_ratio(instance, method, budget_ratio, equal_edges=equal_edges)
+    elif equal_edges:
+        raise InputError("equal_edges goes with budget_ratio; give both or neither.")
+    twice = [name for name in budget if parameters.get(name) is not None]
+    if twice or (average_degree is not None and budget_ratio is not None):
+        raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
+    chosen, filled = choose(method, {**parameters, **budget})
+    report = {"tell": tell} if chosen.tells else {}
+    edges, gains = chosen.build(instance, **filled, **report)
+    told = noted(instance, method, filled)
+    if budget_ratio is not None:
+        told |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
+    seconds = time.perf_counter() - started
+    return Overlay(
+        instance=instance,
+        edges=edges,
+        gains=gains,
+        method=method,
+        parameters=told,
+        seed=filled.get("seed"),
+        bounds=find_bounds(instance, edges) if certify else None,
+        seconds=seconds,
+    )
+
+
+def _budget_of_ratio(
+    instance: Instance, method: str, ratio: float, *, equal_edges: bool
+) -> dict[str, int]:
+    """Return the budget of paper 1: a share of the edges and of the maximum degree of minmax."""
+    if not (math.isfinite(ratio) and ratio > 0):
+        raise InputError(f"budget_ratio is {ratio}; give a number above 0, at most 1 as a rule.")
+    takes = METHODS[method].defaults if method in METHODS else {}
+    if not {"max_edges", "max_degree"} & set(takes):
+        raise InputError(f"{method} takes no budget; leave out budget_ratio.")
+    edges, _ = minmax(instance)
+    overlay = Overlay(instance, edges, _, "minmax")
+    m = max(1, math.floor(ratio * overlay.n_edges))
+    d = max(1, math.floor(ratio * overlay.max_degree))
+    if "max_degree" not in takes:
+        return {"max_edges": m}
+    return {"max_degree": d, "max_edges": m} if equal_edges else {"max_degree": d}

@@ -1,0 +1,122 @@
+"""The rounds of SpiderCast: each node looks for neighbours that cover its topics."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from meshwright.kernels.random import stream, uniform
+
+
+@njit(cache=True)
+def adjacent(links, degree, u, w):
+    """Tell whether u and w are linked. Reads only."""
+    if degree[w] < degree[u]:
+        u, w = w, u
+    found = False
+    for i in range(degree[u]):
+        found |= links[u, i] == w
+    return found
+
+
+@njit(cache=True)
+def covering(c, covered, below, u, count, touched):
+    """Count for each node how many topics of u, covered fewer than `below` times, it wants."""
+    n_touched = 0
+    for slot in range(c.indptr[u], c.indptr[u + 1]):
+        if covered[slot] >= below:
+            continue
+        topic = c.topics[slot]
+        for position in range(c.topic_ptr[topic], c.topic_ptr[topic + 1]):
+            w = c.nodes[position]
+            if w != u:
+                if count[w] == 0:
+                    touched[n_touched] = w
+                    n_touched += 1
+                count[w] += 1
+    return n_touched
+
+
+@njit(cache=True)
+def cover(c, covered, u, w):
+    """Count the link (u, w) for each topic that both want."""
+    i, j = c.indptr[u], c.indptr[w]
+    while i < c.indptr[u + 1] and j < c.indptr[w + 1]:
+        a, b = c.topics[i], c.topics[j]
+        if a == b:
+            covered[i] += 1
+            covered[j] += 1
+        i += a <= b
+        j += b <= a
+
+
+@njit(cache=True)
+def grown(links):
+    """Return the table of links with twice the room."""
+    larger = np.empty((links.shape[0], 2 * links.shape[1]), np.int32)
+    larger[:, : links.shape[1]] = links
+    return larger
+
+
+@njit(cache=True)
+def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
+    """Return the links in the order added."""
+    n = len(c.indptr) - 1
+    covered = np.zeros(len(c.topics), np.int32)
+    degree = np.zeros(n, np.int32)
+    links = np.empty((n, 8), np.int32)
+    count, touched = np.zeros(n, np.int32), np.empty(n, np.int32)
+    draws = np.zeros(n, np.int64)
+    active = np.ones(n, np.bool_)
+    edges = np.empty((max(16, n), 2), np.int32)
+    n_edges, added = 0, True
+    while added:
+        added = False
+        for u in range(n):
+            if not active[u] or degree[u] >= max_degree:
+                continue
+            if n_edges == max_edges:
+                return edges[:n_edges]
+            chosen = -1
+            n_touched = covering(c, covered, k_greedy, u, count, touched)
+            most = 0
+            for i in range(n_touched):
+                w = touched[i]
+                if (
+                    (count[w] > most or (count[w] == most and w < chosen))
+                    and degree[w] < max_degree
+                    and not adjacent(links, degree, u, w)
+                ):
+                    most, chosen = count[w], w
+            for i in range(n_touched):
+                count[touched[i]] = 0
+            if chosen < 0:
+                n_touched = covering(c, covered, k_greedy + k_random, u, count, touched)
+                n_fit = 0
+                for i in range(n_touched):
+                    w = touched[i]
+                    count[w] = 0
+                    if degree[w] < max_degree and not adjacent(links, degree, u, w):
+                        touched[n_fit] = w
+                        n_fit += 1
+                if n_fit > 0:
+                    fit = np.sort(touched[:n_fit])
+                    chosen = fit[int(uniform(stream(seed, u), draws[u]) * n_fit)]
+                    draws[u] += 1
+            if chosen < 0:
+                active[u] = False  # candidates only become fewer
+                continue
+            if n_edges == len(edges):
+                bigger = np.empty((2 * len(edges), 2), np.int32)
+                bigger[:n_edges] = edges
+                edges = bigger
+            edges[n_edges, 0], edges[n_edges, 1] = min(u, chosen), max(u, chosen)
+            n_edges += 1
+            while max(degree[u], degree[chosen]) >= links.shape[1]:
+                links = grown(links)
+            links[u, degree[u]], links[chosen, degree[chosen]] = chosen, u
+            degree[u] += 1
+            degree[chosen] += 1
+            cover(c, covered, u, chosen)
+            added = True
+    return edges[:n_edges]
