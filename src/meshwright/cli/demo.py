@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from meshwright.cli.options import Master, start
+from meshwright.cli.show import print_table
 from meshwright.errors import InputError
 
+if TYPE_CHECKING:
+    from meshwright.values import Overlay
+
 EXAMPLE = "company.csv"
+PLANS: dict[str, tuple[str, dict[str, Any]]] = {
+    "full-mesh": ("full-mesh", {}),
+    "star": ("star", {}),
+    "ring-per-topic": ("ring-per-topic", {}),
+    "gm": ("gm", {}),
+    "gpm": ("gpm", {"max_degree": 5}),
+}
+SHOWN = ("gm", "gpm")
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +39,14 @@ def command(
     master: Master = None,
 ) -> None:
     """Run the whole flow on a bundled example; start here."""
+    from meshwright.cli.check import print_evaluation
+    from meshwright.cli.design import print_overlay
     from meshwright.cli.ingest import print_workload
     from meshwright.cli.stats import print_statistics
+    from meshwright.evaluation import check
+    from meshwright.overlay import design
+    from meshwright.overlay.dataset import write_overlay
+    from meshwright.values import Instance
     from meshwright.workload import ingest, statistics
 
     example = find_example()
@@ -36,12 +55,50 @@ def command(
     shutil.copyfile(example, source)
     print("A company runs 60 MQTT brokers. Which should be linked, so that every message")
     print("reaches the brokers that want it, and no broker carries what it does not want?")
-    spark, progress = start(master, ingest.N_STEPS + statistics.N_STEPS)
+    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS
+    spark, progress = start(master, n_steps)
     say(f"ingest {source} -o {workload}")
     manifest = ingest.ingest(spark, [str(source)], workload, force=True, progress=progress)
     print_workload(workload, manifest)
     say(f"stats {workload}")
     print_statistics(workload, statistics.statistics(spark, workload, progress=progress))
+    instance = Instance.load(workload)
+    overlays = {}
+    for name, (method, parameters) in PLANS.items():
+        with progress.step(f"designing {name}"):
+            overlays[name] = design(instance, method, **parameters)
+    for name in SHOWN:
+        method, parameters = PLANS[name]
+        options = "".join(
+            f" --{key.replace('_', '-')} {value}" for key, value in parameters.items()
+        )
+        say(f"design {workload} -o {out / name} --method {method}{options}")
+        print_overlay(out / name, write_overlay(overlays[name], out / name, workload, force=True))
+    say(f"check {out / SHOWN[0]}")
+    print_evaluation(out / SHOWN[0], check.check(spark, out / SHOWN[0], progress=progress))
+    print("\nWhat people build today, and what Meshwright plans:")
+    compare(overlays)
+
+
+def compare(overlays: Mapping[str, Overlay]) -> None:
+    """Print the overlays side by side."""
+    from meshwright.values import disconnected_topics
+
+    print_table(
+        ("overlay", "links", "maximum degree", "support", "topics relayed"),
+        [
+            (
+                name,
+                overlay.n_edges,
+                overlay.max_degree,
+                f"{overlay.support:.1%}",
+                # A topic in pieces can only be carried over nodes that do not want it.
+                len(disconnected_topics(overlay)),
+            )
+            for name, overlay in overlays.items()
+        ],
+    )
+    print("Relayed topics cross a node that does not want them; a star's hub relays them all.")
 
 
 def say(command: str) -> None:

@@ -137,3 +137,14 @@ def join_all(c, edges):
     for i in range(len(edges)):
         gains[i] = join(c, edges[i, 0], edges[i, 1])
     return gains
+
+
+@njit(cache=True)
+def largest_components(c):
+    """Return the members of each topic's largest component. Reads only."""
+    n_topics = len(c.topic_ptr) - 1
+    largest = np.zeros(n_topics, np.int32)
+    for topic in range(n_topics):
+        for position in range(c.topic_ptr[topic], c.topic_ptr[topic + 1]):
+            largest[topic] = max(largest[topic], c.size[c.label[position]])
+    return largest

@@ -84,8 +84,7 @@ METHODS: Mapping[str, Method] = {
 
 def choose(method: str, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
     """Return the method and its parameters, defaults filled in; raise when they do not fit."""
-    if method not in METHODS:
-        raise unknown_choice("method", method, METHODS)
+    check_choice(method)
     chosen = METHODS[method]
     asked = {name: value for name, value in given.items() if value is not None}
     for name in asked:
@@ -98,6 +97,12 @@ def choose(method: str, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any
         option = chosen.budget.replace("_", "-")
         raise InputError(f"{method} needs a budget: give {chosen.budget} (--{option}).")
     return chosen, parameters
+
+
+def check_choice(method: str) -> None:
+    """Raise unless there is a method of that name."""
+    if method not in METHODS:
+        raise unknown_choice("method", method, METHODS)
 
 
 def edges_of_average(instance: Instance, average_degree: float) -> int:

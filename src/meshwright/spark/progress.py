@@ -38,10 +38,16 @@ class Progress:
         self._start = time.monotonic()
         self._quiet_until = self._start + quiet_seconds
         self._printed = False
+        self._told = 0.0
+
+    def tell(self, share: float) -> None:
+        """Take the share of the step that is done, from work that knows it better than Spark."""
+        self._told = share
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Report `what` as the step under way until the block ends."""
+        self._told = 0.0
         finished = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(what, finished), daemon=True)
         watcher.start()
@@ -84,8 +90,8 @@ class Progress:
 
     def _share(self) -> float:
         """Return the share of the tasks under way that is done, 0 when nothing is known."""
-        if self._tracker is None:
-            return 0.0
+        if self._told or self._tracker is None:
+            return self._told
         stages = [self._tracker.getStageInfo(i) for i in self._tracker.getActiveStageIds()]
         total = sum(stage.numTasks for stage in stages if stage)
         return sum(stage.numCompletedTasks for stage in stages if stage) / total if total else 0.0

@@ -1,0 +1,1 @@
+"""Overlay -> evidence: checkers that work from the edges alone."""

@@ -1,0 +1,48 @@
+"""Small datasets written without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.datasets import staging, write_table
+from meshwright.values import Instance
+
+
+def write_instance(instance: Instance, path: Path) -> Path:
+    """Write an instance as a workload dataset."""
+    nodes = np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
+    with staging(path, "workload") as stage:
+        write_table(
+            stage.table("subscriptions"),
+            pa.table({"node": pa.array(nodes), "topic": pa.array(instance.topics)}),
+        )
+        for table, column, names in (
+            ("nodes", "node", instance.node_names),
+            ("topics", "topic", instance.topic_names),
+        ):
+            ids = pa.array(np.arange(len(names), dtype=np.int32))
+            write_table(
+                stage.table(table),
+                pa.table({column: ids, "name": pa.array(list(names), pa.string())}),
+            )
+        text = pa.array([], pa.string())
+        write_table(
+            stage.table("rejected"), pa.table({"source": text, "record": text, "reason": text})
+        )
+        stage.publish(
+            {
+                "n_nodes": instance.n_nodes,
+                "n_topics": instance.n_topics,
+                "n_subscriptions": instance.n_subscriptions,
+                "n_rejected": 0,
+                "n_duplicates": 0,
+                "n_self_loops": 0,
+                "digest": instance.digest,
+                "source": ["test"],
+                "parameters": {},
+            }
+        )
+    return path

@@ -1,0 +1,83 @@
+"""design, check and export from the command line, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from meshwright.values import Instance
+from tests.datasets import write_instance
+
+PAIRS = [(f"edge-{i}", f"plant/{t}") for i in range(6) for t in (i, (i + 1) % 6, 7)]
+
+
+def meshwright(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "meshwright", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def workload(tmp_path):
+    return write_instance(Instance.from_pairs(PAIRS), tmp_path / "w")
+
+
+def test_design_check_export(tmp_path, workload):
+    designed = meshwright("design", "w", "-o", "o", "--method", "gm", cwd=tmp_path)
+    assert designed.returncode == 0, designed.stderr
+    assert "every topic's subscribers are joined without relays" in designed.stdout
+    assert all(len(line) <= 80 for line in designed.stdout.splitlines())
+    checked = meshwright("check", "o", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "all claims of the manifest hold" in checked.stdout
+    exported = meshwright("export", "o", "--to", "csv", "-o", "links.csv", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    assert (tmp_path / "links.csv").read_text().startswith("u,v,rank,gain\nedge-")
+
+
+def test_a_false_manifest_ends_check_with_1(tmp_path, workload):
+    meshwright("design", "w", "-o", "o", cwd=tmp_path)
+    path = tmp_path / "o" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "support": 0.5}))
+    checked = meshwright("check", "o", cwd=tmp_path)
+    assert checked.returncode == 1
+    assert "the manifest says support is 0.5; it is 1.0" in checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "minmix"], "did you mean 'minmax'?"),
+        (["--method", "gpm", "--max-degree", "0"], "max_degree is 0"),
+        (["--method", "gpm", "--max-degree", "-2"], "max_degree is -2"),
+        (["--method", "gpa"], "gpa needs a budget"),
+    ],
+)
+def test_bad_arguments_end_with_2_and_write_nothing(tmp_path, workload, arguments, message):
+    ended = meshwright("design", "w", "-o", "o", *arguments, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_partial_plan_is_no_error_and_says_what_is_left_apart(tmp_path, workload):
+    ended = meshwright("design", "w", "-o", "o", "-m", "gpm", "--max-degree", "1", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "topics are left apart within this budget" in ended.stdout
+    assert "plant/0" in ended.stdout
+
+
+def test_json_is_the_manifest(tmp_path, workload):
+    ended = meshwright("design", "w", "-o", "o", "--json", cwd=tmp_path)
+    assert json.loads(ended.stdout)["method"] == "gm"
+    again = meshwright("design", "w", "-o", "o", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "exists. Pass --force to replace it" in again.stderr

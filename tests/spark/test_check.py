@@ -1,0 +1,105 @@
+"""`check` finds what an overlay really is, whatever its manifest says."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from meshwright.evaluation.check import check, evaluate
+from meshwright.evaluation.topic_kernel import evaluate_topic
+from meshwright.overlay import design
+from meshwright.overlay.dataset import write_overlay
+from meshwright.values import Instance
+from tests.datasets import write_instance
+
+
+def crowd(n_nodes=40, n_topics=15, wanted=4, seed=5):
+    rng = np.random.default_rng(seed)
+    return Instance.from_pairs(
+        (f"node-{v}", f"topic-{t}")
+        for v in range(n_nodes)
+        for t in rng.choice(n_topics, wanted, replace=False)
+    )
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory):
+    return write_instance(crowd(), tmp_path_factory.mktemp("check") / "workload")
+
+
+def sub_overlay(overlay, topic):
+    instance = overlay.instance
+    graph = nx.Graph()
+    graph.add_nodes_from(v for v in range(instance.n_nodes) if topic in instance.topics_of(v))
+    graph.add_edges_from((u, v) for u, v in overlay.edge_list() if u in graph and v in graph)
+    return graph
+
+
+def diameters(graph):
+    return [nx.diameter(graph.subgraph(part)) for part in nx.connected_components(graph)]
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"), [("gm", {}), ("cd2", {}), ("gpm", {"max_degree": 2}), ("star", {})]
+)
+def test_check_agrees_with_networkx(spark, tmp_path, workload, method, parameters):
+    overlay = design(Instance.load(workload), method, **parameters)
+    write_overlay(overlay, tmp_path / "overlay", workload)
+    found = check(spark, tmp_path / "overlay")
+    graphs = [sub_overlay(overlay, topic) for topic in range(15)]
+    assert found.findings == ()
+    assert found.n_disconnected == sum(not nx.is_connected(graph) for graph in graphs)
+    assert found.connected == (found.n_disconnected == 0)
+    assert found.diameter == (max(max(diameters(g)) for g in graphs),) * 2
+    whole = [max(diameters(g)) for g in graphs if nx.is_connected(g)]
+    assert found.diameters == tuple((d, whole.count(d)) for d in sorted(set(whole)))
+    assert found.support == pytest.approx(overlay.support)
+    assert found.max_degree == overlay.max_degree
+
+
+def test_the_answer_does_not_depend_on_partitions(spark, workload):
+    overlay = design(Instance.load(workload), "gpm", max_degree=2)
+    edges = spark.createDataFrame(overlay.edge_list(), "u int, v int")
+    subscriptions = spark.read.parquet(f"file://{workload}/subscriptions.parquet")
+    one, five = (sorted(map(tuple, evaluate(subscriptions, edges, n).collect())) for n in (1, 5))
+    assert one == five
+    assert len(one) == 15
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"),
+    [
+        ("support", 0.75),
+        ("connected", False),
+        ("max_degree", 2),
+        ("n_edges", 7),
+        ("average_degree", 1.5),
+        ("n_disconnected", 3),
+    ],
+)
+def test_a_false_claim_is_found(spark, tmp_path, workload, claim, value):
+    write_overlay(design(Instance.load(workload), "gm"), tmp_path / "overlay", workload)
+    path = tmp_path / "overlay" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest[claim] = value
+    path.write_text(json.dumps(manifest))
+    findings = check(spark, tmp_path / "overlay").findings
+    assert len(findings) == 1
+    assert str(value) in findings[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_above_the_limit_a_diameter_is_bounded_from_both_sides(n):
+    path = np.arange(n, dtype=np.int32)
+    exact = evaluate_topic(n, path[:-1], path[1:], 100)
+    assert exact == (1, n, n - 1, n - 1)
+    rng = np.random.default_rng(n)
+    parents = np.array([rng.integers(0, i) for i in range(1, n)], dtype=np.int32)
+    tree = nx.Graph(zip(parents.tolist(), range(1, n), strict=True))
+    if n > 1:
+        components, _, low, high = evaluate_topic(n, parents, path[1:], 0)
+        assert components == 1
+        assert low <= nx.diameter(tree) <= high

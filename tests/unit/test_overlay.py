@@ -1,0 +1,208 @@
+"""Methods, budgets, overlays on disk and their exports: the rules and the messages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import meshwright as mw
+from meshwright.errors import InfeasibleError, InputError
+from meshwright.overlay import METHODS, design
+from meshwright.overlay.dataset import load_overlay, write_overlay
+from meshwright.overlay.export import export
+from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
+from meshwright.overlay.today import full_mesh
+from meshwright.values import Instance, Overlay
+from tests.datasets import write_instance
+
+PAIRS = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("d", "x"), ("d", "y")]
+
+
+@pytest.fixture
+def instance():
+    return Instance.from_pairs(PAIRS)
+
+
+@pytest.fixture
+def workload(tmp_path, instance):
+    return write_instance(instance, tmp_path / "workload")
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_one(instance):
+    with pytest.raises(InputError, match="unknown method 'minmix'; did you mean 'minmax'"):
+        design(instance, "minmix")
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, True, 2**40])
+@pytest.mark.parametrize(("method", "name"), [("gpa", "max_edges"), ("gpm", "max_degree")])
+def test_an_absurd_budget_is_refused_and_quoted(instance, method, name, value):
+    with pytest.raises(InputError, match=f"{name} is {value}; give a whole number"):
+        design(instance, method, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "message"),
+    [
+        ("gpm", {}, "gpm needs a budget: give max_degree"),
+        ("gpa", {}, "gpa needs a budget: give max_edges"),
+        ("gm", {"max_degree": 3}, "gm does not take max_degree; it takes ties"),
+        ("gm", {"ties": "name"}, "unknown ties 'name'"),
+        ("low", {"k": 0.5}, "k is 0.5; give a number of at least 1"),
+        ("low", {"k": float("nan")}, "k is nan"),
+        ("spidercast", {"seed": -1}, "seed is -1"),
+        ("spidercast", {"k_greedy": -1}, "k_greedy is -1"),
+        ("gpa", {"average_degree": 0}, "average_degree is 0; give a number above 0"),
+        ("gpa", {"average_degree": 2, "max_edges": 3}, "give one budget"),
+        ("gpa", {"budget_ratio": -1}, "budget_ratio is -1"),
+        ("gm", {"budget_ratio": 0.5}, "gm takes no budget"),
+        ("gpm", {"max_degree": 2, "equal_edges": True}, "equal_edges goes with budget_ratio"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(instance, method, parameters, message):
+    with pytest.raises(InputError, match=message):
+        design(instance, method, **parameters)
+
+
+def test_average_degree_is_a_budget_of_edges(instance):
+    overlay = design(instance, "gpa", average_degree=1.0)
+    assert overlay.n_edges == 2
+    assert overlay.parameters["max_edges"] == 2
+
+
+def test_budget_ratio_takes_shares_of_what_minmax_needs():
+    rng = np.random.default_rng(3)
+    pairs = [(f"n{v}", f"t{t}") for v in range(30) for t in rng.choice(20, 5, replace=False)]
+    instance = Instance.from_pairs(pairs)
+    whole = design(instance, "minmax", certify=False)
+    m, d = whole.n_edges // 2, whole.max_degree // 2
+    assert design(instance, "gpa", budget_ratio=0.5).parameters["max_edges"] == m
+    assert design(instance, "random-average", budget_ratio=0.5).n_edges == m
+    for method in ("gpm", "spidercast", "random-max"):
+        free = design(instance, method, budget_ratio=0.5)
+        assert free.parameters["max_degree"] == d
+        assert free.max_degree <= d
+        equal = design(instance, method, budget_ratio=0.5, equal_edges=True)
+        assert equal.n_edges <= m
+        assert equal.edge_list() == free.edge_list()[: equal.n_edges]
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_every_method_gives_legal_edges_with_a_certificate(instance, method):
+    budget = METHODS[method].budget
+    overlay = mw.design(instance, method=method, **({budget: 2} if budget else {}))
+    certificate = overlay.certificate()
+    assert certificate["n_edges"] == overlay.n_edges == len(overlay.edge_list())
+    assert overlay.degrees.sum() == 2 * overlay.n_edges
+    assert certificate["connected"] == (mw.disconnected_topics(overlay) == [])
+    assert overlay.gains.sum() == sum(
+        len([v for v in range(4) if t in instance.topics_of(v)]) - int(overlay.components[t])
+        for t in range(2)
+    )
+
+
+def test_a_partial_overlay_names_the_topics_left_apart(instance):
+    overlay = design(instance, "gpa", max_edges=1)
+    assert mw.disconnected_topics(overlay) == ["x", "y"]
+    assert overlay.support == 0.5
+
+
+def test_an_instance_without_anything_to_connect_has_support_1():
+    for pairs, nodes in (([], []), ([], ["a"]), ([("a", "x"), ("b", "y")], [])):
+        overlay = design(Instance.from_pairs(pairs, nodes=nodes), "gm")
+        assert (overlay.n_edges, overlay.support, overlay.connected) == (0, 1.0, True)
+        assert overlay.bounds.edges == overlay.bounds.max_degree == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([[0, 9]], "outside 0..3"),
+        ([[1, 0]], "u < v"),
+        ([[0, 1], [0, 1]], "listed twice"),
+    ],
+)
+def test_illegal_edges_are_refused(instance, edges, message):
+    with pytest.raises(InputError, match=message):
+        Overlay(instance, np.array(edges), np.zeros(len(edges), dtype=np.int32), "gm")
+
+
+def test_a_full_mesh_too_large_to_list_is_refused():
+    large = Instance.from_arrays(np.zeros(20_001, dtype=np.int64), np.array([], dtype=np.int32))
+    with pytest.raises(InputError, match=r"a full mesh of 20,000 nodes has 199,990,000 links"):
+        full_mesh(large)
+
+
+def test_a_design_that_cannot_fit_is_refused_with_the_numbers(instance):
+    expected = design_forecast(instance)
+    assert expected.incidences == 6
+    refuse_what_cannot_fit(expected, 10**9)
+    with pytest.raises(InfeasibleError, match=r"needs about .* GB and this machine has"):
+        refuse_what_cannot_fit(expected, 100)
+
+
+def test_an_overlay_survives_the_disk(tmp_path, instance, workload):
+    overlay = design(instance, "gpm", max_degree=1)
+    manifest = write_overlay(overlay, tmp_path / "overlay", workload)
+    again = load_overlay(tmp_path / "overlay")
+    assert again.edge_list() == overlay.edge_list()
+    assert again.gains.tolist() == overlay.gains.tolist()
+    assert again.bounds == overlay.bounds
+    assert manifest["support"] == overlay.support
+    assert manifest["disconnected"] == mw.disconnected_topics(overlay)
+
+
+def test_an_overlay_finds_its_workload_when_both_have_moved(tmp_path, instance, workload):
+    write_overlay(design(instance, "gm"), tmp_path / "overlay", workload)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    workload.rename(moved / "workload")
+    with pytest.raises(InputError, match="Name it with --workload"):
+        load_overlay(tmp_path / "overlay")
+    assert load_overlay(tmp_path / "overlay", moved / "workload").n_edges == 3
+    (tmp_path / "overlay").rename(moved / "overlay")
+    assert load_overlay(moved / "overlay").n_edges == 3
+
+
+def test_an_overlay_of_another_workload_is_refused(tmp_path, instance, workload):
+    write_overlay(design(instance, "gm"), tmp_path / "overlay", workload)
+    other = write_instance(Instance.from_pairs(PAIRS[:-1]), tmp_path / "other")
+    with pytest.raises(InputError, match="designed for another workload"):
+        load_overlay(tmp_path / "overlay", other)
+
+
+def test_a_workload_of_another_version_is_refused(tmp_path, workload):
+    manifest = json.loads((workload / "manifest.json").read_text())
+    manifest["format_version"] = 99
+    (workload / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="format version 99; this Meshwright reads version 1"):
+        Instance.load(workload)
+
+
+def test_exports_keep_names_whatever_they_hold(tmp_path):
+    names = ['say "hi"', "a,b", "<script>&amp;", "back\\slash", "größe"]
+    instance = Instance.from_pairs([(name, "topic") for name in names])
+    overlay = design(instance, "gm")
+    rows = list(csv.reader(export(overlay, tmp_path / "o.csv", to="csv").open(encoding="utf-8")))
+    assert {name for row in rows[1:] for name in row[:2]} == set(names)
+    graph = nx.read_graphml(export(overlay, tmp_path / "o.graphml", to="graphml"))
+    assert {data["name"] for _, data in graph.nodes(data=True)} == set(names)
+    assert graph.number_of_edges() == overlay.n_edges
+    ElementTree.parse(tmp_path / "o.graphml")
+    dot = export(overlay, tmp_path / "o.dot", to="dot").read_text(encoding="utf-8")
+    assert '"say \\"hi\\"";' in dot
+    assert dot.count(" -- ") == overlay.n_edges
+
+
+def test_exports_are_not_overwritten_unless_asked(tmp_path, instance):
+    overlay = design(instance, "gm")
+    export(overlay, tmp_path / "o.csv", to="csv")
+    with pytest.raises(InputError, match=r"exists\. Pass --force"):
+        export(overlay, tmp_path / "o.csv", to="csv")
+    export(overlay, tmp_path / "o.csv", to="csv", force=True)
+    with pytest.raises(InputError, match="unknown export format 'svg'"):
+        export(overlay, tmp_path / "o.svg", to="svg")
