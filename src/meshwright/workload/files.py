@@ -42,11 +42,13 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
     if format is not None and format not in FORMATS:
         raise unknown_choice("format", format, FORMATS)
     complaints: list[str] = []
-    sources: list[Source] = []
-    for text in dict.fromkeys(given):
-        sources += _expand(text, complaints)
+    once: dict[str, Source] = {}
+    for text in given:
+        for source in _expand(text, complaints):
+            once.setdefault(source.read, source)
+    sources = list(once.values())
     if complaints:
-        raise InputError("\n".join(complaints))
+        raise InputError("\n".join(dict.fromkeys(complaints)))
     if not sources:
         raise InputError("no source given. Name at least one file, for example subscriptions.csv.")
     return sources, format or _guess_format(sources)
@@ -104,6 +106,9 @@ def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
 
 
 def _readable(path: Path, complaints: list[str]) -> bool:
+    if not path.is_file():  # a pipe would be waited for, and cannot be read twice
+        complaints.append(f"'{path}' is no regular file. Save what it gives to a file first.")
+        return False
     try:
         with path.open("rb") as file:
             if file.read(1):

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from meshwright.errors import InputError, SparkError
+from meshwright.spark import session
+
+
+def fake_java(directory: Path, version: str) -> Path:
+    """Make a `java` that only knows its version."""
+    (directory / "bin").mkdir(parents=True)
+    java = directory / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return java
+
+
+@pytest.mark.parametrize("asked", ["2g", "1500m"])
+def test_the_memory_asked_for_is_taken(monkeypatch, asked):
+    monkeypatch.setenv("MESHWRIGHT_MEMORY", asked)
+    assert session.driver_memory() == asked
+
+
+@pytest.mark.parametrize("asked", ["2", "2 g", "2GB", "lots", "0g", "-1g"])
+def test_a_memory_that_spark_would_not_read_is_refused(monkeypatch, asked):
+    monkeypatch.setenv("MESHWRIGHT_MEMORY", asked)
+    with pytest.raises(InputError, match=rf"MESHWRIGHT_MEMORY is '{asked}'; write it like 2g"):
+        session.driver_memory()
+
+
+@pytest.mark.parametrize(
+    ("machine", "driver"), [(1, "1024m"), (16, "4096m"), (23, "5888m"), (1024, "16384m")]
+)
+def test_the_driver_gets_a_quarter_of_the_machine_within_limits(monkeypatch, machine, driver):
+    monkeypatch.delenv("MESHWRIGHT_MEMORY", raising=False)
+    monkeypatch.setattr(session, "machine_memory", lambda: machine * 2**30)
+    assert session.driver_memory() == driver
+
+
+def test_the_machine_has_some_memory():
+    assert session.machine_memory() > 2**28
+
+
+def test_without_java_the_error_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SparkError, match=r"needs Java 17 or later and none was found\. Install"):
+        session.require_java()
+
+
+def test_a_java_home_without_java_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+    with pytest.raises(SparkError, match=r"JAVA_HOME is '.*gone', but .*java cannot be run\. Spa"):
+        session.require_java()
+
+
+@pytest.mark.parametrize(("version", "shown"), [("11.0.2", "11"), ("1.8.0_292", "1")])
+def test_a_java_that_is_too_old_is_named(monkeypatch, tmp_path, version, shown):
+    fake_java(tmp_path, version)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkError, match=rf"java is Java {shown}\. Spark needs Java 17"):
+        session.require_java()
+
+
+def test_a_java_that_says_nothing_of_its_version_is_refused(monkeypatch, tmp_path):
+    fake_java(tmp_path, "").write_text("#!/bin/sh\ntrue\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkError, match=r"java is Java unknown\. Spark needs Java 17"):
+        session.require_java()
+
+
+@pytest.mark.parametrize("version", ["17.0.9", "21", "25-ea"])
+def test_a_java_new_enough_is_taken_from_the_path(monkeypatch, tmp_path, version):
+    fake_java(tmp_path, version)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    session.require_java()
+
+
+def test_local_settings_keep_to_this_machine_and_its_scratch_space(monkeypatch, tmp_path):
+    monkeypatch.setenv("MESHWRIGHT_MEMORY", "3g")
+    settings = session._settings(tmp_path, local=True)
+    assert settings["spark.driver.memory"] == "3g"
+    assert settings["spark.driver.bindAddress"] == "127.0.0.1"
+    assert settings["spark.local.dir"] == str(tmp_path)
+    assert settings["spark.sql.session.timeZone"] == "UTC"
+    assert settings["spark.ui.enabled"] == "false"
+
+
+def test_a_cluster_keeps_its_own_partitions_and_addresses(tmp_path):
+    settings = session._settings(tmp_path, local=False)
+    assert "spark.sql.shuffle.partitions" not in settings
+    assert "spark.driver.host" not in settings
+    assert "spark.local.dir" not in settings
+
+
+def test_scratch_space_of_dead_processes_is_swept_and_of_living_ones_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(session.tempfile, "gettempdir", lambda: str(tmp_path))
+    for pid in (2**22 + 1, os.getpid()):
+        (tmp_path / f"meshwright-spark-{pid}-x").mkdir()
+    (tmp_path / "somebody-else").mkdir()
+    session._sweep_dead_scratch()
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [f"meshwright-spark-{os.getpid()}-x", "somebody-else"]
+
+
+def test_what_a_child_writes_to_stderr_meanwhile_goes_to_the_log(tmp_path, capfd):
+    log = tmp_path / "log"
+    with session._stderr_to(log):
+        os.write(2, b"from the JVM\n")
+    print("ours", file=sys.stderr, flush=True)
+    assert log.read_bytes() == b"from the JVM\n"
+    assert capfd.readouterr().err == "ours\n"
+
+
+def test_the_package_travels_whole_and_without_its_data(tmp_path):
+    import zipfile
+
+    archive = session._package_archive(tmp_path)
+    names = zipfile.ZipFile(archive).namelist()
+    assert "meshwright/__init__.py" in names
+    assert "meshwright/workload/pairs.py" in names
+    assert all(name.endswith(".py") for name in names)
+
+
+def test_a_spark_that_does_not_start_is_told_in_one_line_with_its_log(tmp_path):
+    import subprocess
+
+    code = textwrap.dedent(
+        """
+        from meshwright.errors import SparkError
+        from meshwright.spark.session import spark_session
+        try:
+            spark_session("nonsense")
+        except SparkError as error:
+            print(error)
+            print(open(error.log).read())
+        """
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("SPARK_REMOTE", "SPARK_MASTER")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**environment, "TMPDIR": str(tmp_path)},
+        check=False,
+    )
+    assert "Spark did not start on master 'nonsense': " in done.stdout
+    assert done.stderr == ""
+    assert [p.name for p in tmp_path.glob("meshwright-spark-*")] == []
+
+
+def test_an_unreachable_spark_connect_is_named(monkeypatch):
+    from pyspark.sql import SparkSession
+
+    class Refusing:
+        def remote(self, url):
+            raise RuntimeError(f"no answer from {url}\nand a long trace")
+
+    monkeypatch.setattr(SparkSession, "builder", Refusing())
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    with pytest.raises(SparkError, match=r"cannot reach Spark Connect at 'sc://127.0.0.1:1': no a"):
+        session.spark_session()
