@@ -23,8 +23,15 @@ ROOT = Path(__file__).parents[1]
 def spark():
     from meshwright.spark.session import spark_session
 
-    # local[2] and two partitions: what is tested is the answer, not the machine.
-    return spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "2"})
+    # local[2] and two partitions: what is tested is the answer, not the machine. Compiling each
+    # small query takes longer than running it; the cluster's and the command line's tests do.
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    return spark_session("local[2]", settings=settings)
 
 
 @pytest.fixture(autouse=True)

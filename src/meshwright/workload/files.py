@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from pyspark.errors import PySparkException
+from urllib.parse import unquote
 
 from meshwright.datasets.manifest import FILE as MANIFEST_FILE
 from meshwright.errors import InputError, unknown_choice
+from meshwright.spark.paths import pattern
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
 ENDINGS = {
@@ -59,8 +59,11 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
     """Turn Spark's complaint about a file into ours, naming the file as the user did."""
     try:
         yield
-    except PySparkException as error:
-        text = str(error)
+    except Exception as error:
+        # Some come as PySpark's own, some as the bare Java exception.
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        text = unquote(str(error))
         damaged = re.search(
             r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA", text
         )
@@ -84,7 +87,7 @@ def _expand(text: str, complaints: list[str]) -> list[Source]:
     found: list[Source] = []
     for path in paths:
         files = _files_of(path, complaints) if path.is_dir() else [path]
-        found += [Source(str(f), _escape(f.absolute())) for f in files if _readable(f, complaints)]
+        found += [Source(str(f), pattern(f.absolute())) for f in files if _readable(f, complaints)]
     return found
 
 
@@ -128,8 +131,3 @@ def _guess_format(sources: Sequence[Source]) -> str:
         f"the format of {shown} cannot be told from the file name. "
         f"Pass --format with one of: {', '.join(FORMATS)}."
     )
-
-
-def _escape(path: Path) -> str:
-    """Return the path with the characters escaped that Hadoop would take for a glob."""
-    return "file://" + re.sub(r"([\\*?\[\]{},^])", r"\\\1", str(path))

@@ -22,11 +22,12 @@ from meshwright.datasets import Manifest, staging
 from meshwright.datasets.digest import BLOCK, pack
 from meshwright.errors import InputError, unknown_choice
 from meshwright.names import number_width
+from meshwright.spark.paths import uri
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.schemas import HASHED_PAIRS, REJECTED
 from meshwright.spark.session import machine_memory, parallelism
 from meshwright.values import MOST_IDS
-from meshwright.workload.name_ids import digest_of_names, uri
+from meshwright.workload.name_ids import digest_of_names
 from meshwright.workload.pairs import PairBatches, write_subscriptions
 from meshwright.workload.write import write_workload
 

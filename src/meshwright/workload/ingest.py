@@ -16,11 +16,12 @@ from pyspark.sql import functions as F
 
 from meshwright.datasets import Manifest, Staging, refuse_overwrite, staging
 from meshwright.errors import InputError
+from meshwright.spark.paths import path_of, read_parquet, uri
 from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import REJECTED
+from meshwright.spark.schemas import RECORDS
 from meshwright.spark.session import parallelism
 from meshwright.workload.files import Source, find_sources, reading
-from meshwright.workload.name_ids import NameIds, name_key, number_names, uri
+from meshwright.workload.name_ids import NameIds, name_key, number_names
 from meshwright.workload.pairs import PARTITION_ROWS, hashed_pairs, packed, write_cached
 from meshwright.workload.records import Reading, read_records
 from meshwright.workload.write import write_names, write_workload
@@ -77,7 +78,7 @@ def ingest(
         run.read(Reading(node, topic, header))
         names = run.number(shared=kind == "edges")
         run.join(names, undirected=directed is False)
-        run.reject(names)
+        run.reject()
         return run.finish(
             names,
             {
@@ -122,28 +123,30 @@ class _Run:
             if self._kind == "parquet":
                 self._n_records = self._records.count()
                 return
-            place = uri(self._stage.scratch("records"))
-            self._records.write.parquet(place)
-            self._records = self._spark.read.parquet(place)
+            place = self._stage.scratch("records")
+            self._records.write.parquet(uri(place))
+            self._records = read_parquet(self._spark, place, schema=RECORDS)
             counts = self._records.agg(F.count(F.lit(1)), F.count("reason")).collect()
             self._n_records, self._n_malformed = counts[0]
         self._stop_when_too_many(self._n_malformed, self._n_records, self._malformed())
 
     def number(self, *, shared: bool) -> tuple[NameIds, NameIds]:
         """Give ids to nodes and topics; in edge lists every user is both."""
-        columns = [F.col("node").alias("name")], [F.col("topic").alias("name")]
-        frames = [self._good().select(*column) for column in columns]
         with self._progress.step("numbering the nodes"):
-            raw = frames[0].union(frames[1]) if shared else frames[0]
-            nodes = self._number(raw, "node")
+            nodes = self._number("node", shared=shared)
         with self._progress.step("numbering the topics"):
-            topics = nodes if shared else self._number(frames[1], "topic")
+            topics = nodes if shared else self._number("topic")
+            self._first_numbering = nodes, topics
+            if nodes.n_problems or topics.n_problems:
+                # A row with a bad name is rejected whole: its other name must not stay.
+                nodes = self._number("node", shared=shared, again=True)
+                topics = nodes if shared else self._number("topic", again=True)
         return nodes, topics
 
     def join(self, names: tuple[NameIds, NameIds], *, undirected: bool) -> None:
         """Turn names to ids, and ids to distinct subscriptions."""
         nodes, topics = names
-        keyed = self._good().select(
+        keyed = self._usable().select(
             name_key("node", nodes.salt).alias("node_key"),
             name_key("topic", topics.salt).alias("topic_key"),
         )
@@ -166,12 +169,12 @@ class _Run:
         self._n_rejected = self._n_records - self._written.n_read // copies
         self._n_self_loops = self._written.n_self_loops // copies
 
-    def reject(self, names: tuple[NameIds, NameIds]) -> None:
+    def reject(self) -> None:
         """Write the rows that were wrong, or stop when they are too many."""
         with self._progress.step("listing what is rejected"):
             rejected = self._malformed()
             if self._n_rejected > self._n_malformed:
-                rejected = rejected.unionByName(self._badly_named(*names))
+                rejected = rejected.unionByName(self._badly_named())
             self._stop_when_too_many(self._n_rejected, self._n_records, rejected)
             if self._written.n_subscriptions == 0:
                 raise InputError(self._nothing_found())
@@ -195,30 +198,45 @@ class _Run:
             },
         )
 
-    def _number(self, raw: DataFrame, what: str) -> NameIds:
-        directory = self._stage.scratch(f"{what}-names")
+    def _number(self, what: str, *, shared: bool = False, again: bool = False) -> NameIds:
+        rows = self._usable() if again else self._parsed()
+        raw = rows.select(F.col(what).alias("name"))
+        if shared:
+            raw = raw.union(rows.select(F.col("topic").alias("name")))
+        directory = self._stage.scratch(f"{what}-names{'-again' if again else ''}")
         return number_names(self._spark, raw, directory, what=what, partitions=self._partitions)
 
-    def _good(self) -> DataFrame:
+    def _parsed(self) -> DataFrame:
         if self._kind == "parquet":
             return self._records
         return self._records.where("reason is null")
 
-    def _malformed(self) -> DataFrame:
-        return self._records.where("reason is not null").select(*REJECTED.names)
+    def _usable(self) -> DataFrame:
+        """Return the rows of which both names can be used."""
+        if not any(names.n_problems for names in self._first_numbering):
+            return self._parsed()
+        return self._judged().where("node_problem is null and topic_problem is null")
 
-    def _badly_named(self, nodes: NameIds, topics: NameIds) -> DataFrame:
-        """Return the rows whose names cannot be used, with the name that is wrong."""
+    def _malformed(self) -> DataFrame:
+        wrong = self._records.where("reason is not null")
+        return wrong.select(path_of(F.col("source")).alias("source"), "record", "reason")
+
+    def _judged(self) -> DataFrame:
+        """Return the rows with what is wrong with each name, or null."""
+        nodes, topics = self._first_numbering
         node_problems = nodes.problems(self._spark).toDF("node_key", "node_problem")
         topic_problems = topics.problems(self._spark).toDF("topic_key", "topic_problem")
-        keyed = self._good().select(
+        keyed = self._parsed().select(
             "*",
             name_key("node", nodes.salt).alias("node_key"),
             name_key("topic", topics.salt).alias("topic_key"),
         )
-        joined = keyed.join(F.broadcast(node_problems), "node_key", "left").join(
-            F.broadcast(topic_problems), "topic_key", "left"
+        return keyed.join(node_problems, "node_key", "left").join(
+            topic_problems, "topic_key", "left"
         )
+
+    def _badly_named(self) -> DataFrame:
+        """Return the rows whose names cannot be used, with the name that is wrong."""
         reason = F.concat_ws(
             "; ",
             F.concat(F.lit("node "), F.col("node_problem")),
@@ -228,8 +246,9 @@ class _Run:
             F.make_valid_utf8("node").alias("node"), F.make_valid_utf8("topic").alias("topic")
         )
         record = F.to_json(names, {"ignoreNullFields": "false"})
-        wrong = joined.where("node_problem is not null or topic_problem is not null")
-        return wrong.select("source", record.alias("record"), reason.alias("reason"))
+        wrong = self._judged().where("node_problem is not null or topic_problem is not null")
+        source = path_of(F.col("source"))
+        return wrong.select(source.alias("source"), record.alias("record"), reason.alias("reason"))
 
     def _stop_when_too_many(self, n_rejected: int, n_records: int, rejected: DataFrame) -> None:
         if n_rejected <= self._max_rejected * n_records:

@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 
 from meshwright.datasets.digest import BLOCK_BITS, combine, name_blocks
 from meshwright.errors import InputError, SparkError
+from meshwright.spark.paths import read_parquet, uri
 from meshwright.spark.schemas import BLOCKS
 from meshwright.values import MOST_IDS
 
@@ -75,19 +76,14 @@ class NameIds:
 
     def problems(self, spark: SparkSession) -> DataFrame:
         """Return (key, problem) of each name that cannot be used."""
-        checked = spark.read.parquet(uri(self.directory / "checked"))
+        checked = read_parquet(spark, self.directory / "checked", schema=_CHECKED)
         return checked.where("problem is not null").select("key", "problem")
 
     def _numbered(self, spark: SparkSession) -> DataFrame:
-        frame = spark.read.parquet(uri(self.directory / "numbered"))
+        frame = read_parquet(spark, self.directory / "numbered", schema=_NUMBERED)
         first_ids = F.create_map(*[F.lit(x) for pair in self.offsets.items() for x in pair])
         offset = first_ids[F.col("part")] if self.offsets else F.lit(0)
         return frame.withColumn("id", (offset + F.col("position")).cast("int"))
-
-
-def uri(path: Path) -> str:
-    """Return a local path as Spark reads and writes it, whatever the default file system is."""
-    return f"file://{path}"
 
 
 def name_key(column: str, salt: int) -> Column:
@@ -101,12 +97,12 @@ def number_names(
     """Check, sort and number the distinct values of `raw`'s one column `name`."""
     directory.mkdir(parents=True)
     salt, n_raw, n_problems = _check_names(spark, raw, directory)
-    checked = spark.read.parquet(uri(directory / "checked"))
+    checked = read_parquet(spark, directory / "checked", schema=_CHECKED)
     partitions = max(1, min(partitions, n_raw // PARTITION_NAMES))
     good = checked.where("problem is null").select("name", "key")
     ordered = good.repartitionByRange(partitions, "name").sortWithinPartitions("name", "key")
     ordered.mapInArrow(_number, _NUMBERED).write.parquet(uri(directory / "numbered"))
-    numbered = spark.read.parquet(uri(directory / "numbered"))
+    numbered = read_parquet(spark, directory / "numbered", schema=_NUMBERED)
     counts = numbered.groupBy("part").agg(F.max("position").alias("last")).collect()
     offsets, total = {}, 0
     for part, last in sorted((row["part"], row["last"]) for row in counts):
@@ -138,18 +134,20 @@ def _check_names(spark: SparkSession, raw: DataFrame, directory: Path) -> tuple[
 
     Return the salt that keeps the keys apart, the number of raw names, and of those with problems.
     """
-    place = uri(directory / "checked")
+    place = directory / "checked"
     for salt in range(SALTS):
         keyed = raw.distinct().select(
             name_key("name", salt).alias("key"),
             _problem(F.col("name")).alias("problem"),
             F.col("name").cast("binary").alias("name"),
         )
-        keyed.mapInArrow(_normalise, _CHECKED).write.mode("overwrite").parquet(place)
-        counts = spark.read.parquet(place).agg(
-            F.count(F.lit(1)), F.count_distinct("key"), F.count("problem")
+        keyed.mapInArrow(_normalise, _CHECKED).write.mode("overwrite").parquet(uri(place))
+        checked = read_parquet(spark, place, schema=_CHECKED)
+        per_key = checked.groupBy("key").agg(
+            F.count(F.lit(1)).alias("names"), F.count("problem").alias("problems")
         )
-        n_raw, n_keys, n_problems = counts.collect()[0]
+        counts = per_key.agg(F.sum("names"), F.count(F.lit(1)), F.sum("problems"))
+        n_raw, n_keys, n_problems = (count or 0 for count in counts.collect()[0])
         if n_keys == n_raw:
             return salt, n_raw, n_problems
     raise SparkError(f"names share a 64-bit key under {SALTS} salts; this should not happen.")

@@ -20,8 +20,8 @@ from pyspark.sql import functions as F
 
 from meshwright.datasets import Staging
 from meshwright.datasets.digest import BLOCK, BLOCK_BITS, PairHasher, combine, unpack
+from meshwright.spark.paths import uri
 from meshwright.spark.schemas import HASHED_PAIRS, KEYS, require
-from meshwright.workload.name_ids import uri
 
 PARTITION_ROWS = 4_000_000  # about 100 MB in the task that sorts them
 BATCH_ROWS = 262_144

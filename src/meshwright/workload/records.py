@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
+from meshwright.spark.paths import path_of
 from meshwright.spark.schemas import RECORDS
 from meshwright.workload.files import Source
 
@@ -26,9 +27,9 @@ NOT_UTF8 = "not valid UTF-8"
 # `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
 # between them; those that could be mistaken start with one of these words.
 LOG_LINE = (
-    r"^(?:[0-9][0-9T:./+ -]*: )?"
+    r"^(?:[0-9][0-9T:./+ -]*: )?+"  # possessive: the words below must see past the time
     r"(?!\t|Received |Sending |New |Client |No will |Opening |Config |Saving |Socket |Warning|Error"
-    r"|Bridge |Connecting |mosquitto version |Outgoing |Loading |Log |Reloading )"
+    r"|Bridge |Denied |Connecting |mosquitto version |Outgoing |Loading |Log |Reloading )"
     r"(.+?) ([012]) (.+)$"
 )
 
@@ -153,7 +154,12 @@ def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -
     # Parsed as a map: keys are the user's and may hold any character.
     fields = F.from_json("line", "map<string,string>")
     parsed = lines.withColumn("fields", fields)
-    reason = F.when(F.col("fields").isNull(), F.lit("not a JSON object"))
+    # The readers stop after the first object, and let quotes, repeated keys and half characters
+    # pass; `try_parse_json` is strict, and as an array's only element nothing can follow.
+    alone = F.json_array_length(F.concat(F.lit("["), F.col("line"), F.lit("]"))) == 1
+    strict = F.try_parse_json("line").isNotNull() & F.col("fields").isNotNull()
+    whole = F.coalesce(alone & strict, F.lit(False))
+    reason = F.when(~whole, F.lit("not a JSON object"))
     for column in (node, topic):
         absent = F.col("fields").isNotNull() & F.col("fields")[F.lit(column)].isNull()
         reason = reason.when(absent, F.lit(f"field {column!r} is missing"))
@@ -194,8 +200,8 @@ def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
     matched = lines.where(F.col("line").rlike(LOG_LINE) | ~F.is_valid_utf8("line"))
     topic = F.regexp_replace(F.regexp_extract("line", LOG_LINE, 3), r"^\$share/[^/]*/", "")
     matched = matched.withColumn("topic", topic).where(~F.col("topic").startswith("$SYS/"))
-    file_name = F.regexp_extract("source", r"([^/]*)$", 1)
-    broker = F.regexp_replace(F.url_decode(file_name), r"(\.(log|txt|gz))+$", "")
+    file_name = F.regexp_extract(path_of(F.col("source")), r"([^/]*)$", 1)
+    broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
     node = F.lit(reading.node) if reading.node else broker
     good = F.lit(None).cast("string")
     return _record(matched, node, F.col("topic"), good)

@@ -12,17 +12,20 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from meshwright.datasets import Manifest, Staging, open_dataset, staging
 from meshwright.errors import InputError
+from meshwright.spark.paths import read_parquet, uri
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.schemas import REJECTED
 from meshwright.spark.session import parallelism
-from meshwright.workload.name_ids import NameIds, number_names, uri
+from meshwright.workload.name_ids import NameIds, number_names
 from meshwright.workload.pairs import hashed_pairs, packed, write_cached
 from meshwright.workload.write import write_names, write_workload
 
 N_STEPS = 3
+_LEVEL = StructType([StructField("node", IntegerType())])
 
 
 def sample(
@@ -46,8 +49,8 @@ def sample(
     _check(manifest, source, nodes, seeds)
     progress = progress or no_progress()
     partitions = parallelism(spark)
-    nodes_table = spark.read.parquet(uri(source / "nodes.parquet"))
-    subscriptions = spark.read.parquet(uri(source / "subscriptions.parquet"))
+    nodes_table = read_parquet(spark, source / "nodes.parquet")
+    subscriptions = read_parquet(spark, source / "subscriptions.parquet")
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step("visiting users breadth-first"):
             walk = _Walk(spark, stage, nodes_table, subscriptions, seed)
@@ -96,11 +99,12 @@ class _Walk:
     ) -> None:
         self._spark = spark
         self._stage = stage
-        self._levels: list[str] = []
+        self._levels: list[Path] = []
         self._count = 0
+        self._n_written = 0
         both = subscriptions.select("node", "topic").union(subscriptions.select("topic", "node"))
         both.distinct().write.parquet(uri(stage.scratch("relation")))
-        self._relation = spark.read.parquet(uri(stage.scratch("relation")))
+        self._relation = read_parquet(spark, stage.scratch("relation"))
         # Hash first, id second: an order of start users that no partitioning can change.
         self._start_order = nodes.select(F.xxhash64(F.lit(seed), "node").alias("hash"), "node")
 
@@ -108,7 +112,7 @@ class _Walk:
         """Visit exactly `n_nodes` users."""
         found = self._keep(self._starts(n_seeds), n_nodes)
         while self._count < n_nodes:
-            frontier = self._spark.read.parquet(self._levels[-1])
+            frontier = read_parquet(self._spark, self._levels[-1], schema=_LEVEL)
             reached = self._relation.join(F.broadcast(frontier), "node").select(
                 F.col("topic").alias("node")
             )
@@ -121,7 +125,7 @@ class _Walk:
 
     def visited(self) -> DataFrame:
         """Return the users visited so far."""
-        return self._spark.read.parquet(*self._levels)
+        return read_parquet(self._spark, *self._levels, schema=_LEVEL)
 
     def _starts(self, count: int) -> DataFrame:
         left = self._start_order
@@ -131,14 +135,15 @@ class _Walk:
 
     def _keep(self, users: DataFrame, n_nodes: int) -> int:
         """Write a level, cut by id order when it is more than is wanted; return its size."""
-        place = uri(self._stage.scratch(f"level-{len(self._levels)}-{self._count}"))
-        users.write.parquet(place)
-        level = self._spark.read.parquet(place)
+        place = self._stage.scratch(f"level-{self._n_written}")
+        self._n_written += 1
+        users.write.parquet(uri(place))
+        level = read_parquet(self._spark, place, schema=_LEVEL)
         size = level.count()
         left = n_nodes - self._count
         if size > left:
-            cut = f"{place}-cut"
-            level.orderBy("node").limit(left).write.parquet(cut)
+            cut = place.with_name(f"{place.name}-cut")
+            level.orderBy("node").limit(left).write.parquet(uri(cut))
             place, size = cut, left
         self._levels.append(place)
         self._count += size

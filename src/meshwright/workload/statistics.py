@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from meshwright.datasets import open_dataset
+from meshwright.spark.paths import read_parquet
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.workload.forecast import Forecast, forecast
-from meshwright.workload.name_ids import uri
 
 N_STEPS = 3
 POPULAR = 10
@@ -63,8 +63,8 @@ def statistics(
     path = Path(workload).absolute()
     manifest = open_dataset(path, "workload")
     progress = progress or no_progress()
-    subscriptions = spark.read.parquet(uri(path / "subscriptions.parquet"))
-    topics = spark.read.parquet(uri(path / "topics.parquet"))
+    subscriptions = read_parquet(spark, path / "subscriptions.parquet")
+    topics = read_parquet(spark, path / "topics.parquet")
     with progress.step("counting subscriptions per node"):
         per_node = histogram(subscriptions, "node", manifest["n_nodes"])
     with progress.step("counting subscribers per topic"):

@@ -8,7 +8,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from meshwright.datasets import Manifest, Staging, workload_digest
-from meshwright.workload.name_ids import NameIds, digest_of_names, uri
+from meshwright.spark.paths import uri
+from meshwright.workload.name_ids import NameIds, digest_of_names
 
 
 def write_names(
