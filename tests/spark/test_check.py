@@ -12,7 +12,7 @@ from meshwright.evaluation.check import check, evaluate
 from meshwright.evaluation.topic_kernel import evaluate_topic
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
-from meshwright.values import Instance
+from meshwright.values import Instance, Overlay
 from tests.datasets import write_instance
 
 
@@ -103,3 +103,11 @@ def test_above_the_limit_a_diameter_is_bounded_from_both_sides(n):
         components, _, low, high = evaluate_topic(n, parents, path[1:], 0)
         assert components == 1
         assert low <= nx.diameter(tree) <= high
+
+
+def test_forged_gains_are_found(spark, tmp_path, workload):
+    honest = design(Instance.load(workload), "gm")
+    forged = Overlay(honest.instance, honest.edges, honest.gains + 1, "gm", bounds=honest.bounds)
+    write_overlay(forged, tmp_path / "overlay", workload)
+    findings = check(spark, tmp_path / "overlay").findings
+    assert [finding for finding in findings if "the gains of the edges sum to" in finding]

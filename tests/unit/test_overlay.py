@@ -60,6 +60,7 @@ def test_an_absurd_budget_is_refused_and_quoted(instance, method, name, value):
         ("gpa", {"average_degree": 2, "max_edges": 3}, "give one budget"),
         ("gpa", {"budget_ratio": -1}, "budget_ratio is -1"),
         ("gm", {"budget_ratio": 0.5}, "gm takes no budget"),
+        ("gmm", {"budget_ratio": 0.5}, "did you mean 'gm'"),
         ("gpm", {"max_degree": 2, "equal_edges": True}, "equal_edges goes with budget_ratio"),
     ],
 )

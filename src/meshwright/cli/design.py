@@ -142,7 +142,9 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     if manifest["connected"]:
         print("every topic's subscribers are joined without relays")
         return
-    print(f"{manifest['n_disconnected']:,} topics are left apart within this budget, among them:")
+    budget = any(manifest["parameters"].get(name) for name in ("max_edges", "max_degree"))
+    within = " within this budget" if budget else ""
+    print(f"{manifest['n_disconnected']:,} topics are left apart{within}, among them:")
     for name in manifest["disconnected"][:5]:
         print(f"  {name}")
     print(f"all of them, with the share of subscribers joined: {out}/topics.parquet")

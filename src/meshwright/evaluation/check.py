@@ -74,7 +74,7 @@ def check(
     subscriptions = spark.read.parquet(f"file://{place}/subscriptions.parquet")
     edges = spark.read.parquet(f"file://{directory}/edges.parquet")
     with progress.step("checking the links"):
-        findings = _check_edges(edges, manifest, source["n_nodes"])
+        findings, gain = _check_edges(edges, manifest, source["n_nodes"])
         degrees = edges.select(F.explode(F.array("u", "v")).alias("node")).groupBy("node").count()
         names = spark.read.parquet(f"file://{place}/nodes.parquet")
         top = degrees.orderBy(F.desc("count"), "node").limit(NAMED).join(names, "node")
@@ -112,6 +112,9 @@ def check(
         diameters=tuple(sorted((row["diameter_low"], row["count"]) for row in spread)),
         findings=(),
     )
+    joined = n_subscriptions - n_components
+    if gain != joined:
+        findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
     return replace(found, findings=(*findings, *_compare(found, manifest)))
 
 
@@ -145,8 +148,8 @@ def _evaluate_share(subscriptions: pa.Table, edges: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, names=_TOPICS.names)
 
 
-def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> list[str]:
-    """Return what is wrong with the table of edges itself."""
+def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> tuple[list[str], int]:
+    """Return what is wrong with the table of edges itself, and the sum of the gains."""
     outside = (F.col("u") < 0) | (F.col("v") >= n_nodes)
     row = edges.agg(
         F.count_if(F.col("u") >= F.col("v")).alias("order"),
@@ -167,7 +170,7 @@ def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> list[str
     repeated = count - edges.select("u", "v").distinct().count()
     if repeated:
         wrong.append(f"{repeated:,} edges are listed more than once")
-    return wrong
+    return wrong, int(row["gain"] or 0)
 
 
 def _compare(found: Evaluation, manifest: Manifest) -> list[str]:

@@ -5,6 +5,9 @@ its position in the topic-major ones (a topic's nodes in order). The label of it
 the position of one member and is kept at both, so that a scan over a topic and a comparison of
 two nodes both read along memory. The smaller component takes the label of the larger, so a
 subscription is relabelled at most log2 |V(t)| times.
+
+Kernels take the arrays they need out of the tuple once, above their loops: reading a member of a
+tuple inside a loop makes Numba count references there, which took a fifth of the time.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ Longs = npt.NDArray[np.int64]
 class Components(NamedTuple):
     """The arrays of all components. Everything from `slot_label` on changes as edges are added."""
 
-    indptr: Longs  # node-major: the slots of node u are indptr[u] .. indptr[u + 1]
+    indptr: Longs  # node-major: the slots of node u are indptr[u] .. row_end[u]
+    row_end: Longs  # indptr[u + 1] at first; less when slots of connected topics are dropped
     topics: Ints  # the topic of each slot
     topic_ptr: Longs  # topic-major: the positions of topic t are topic_ptr[t] .. topic_ptr[t + 1]
     nodes: Ints  # the node of each position
@@ -44,7 +48,8 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
     counts = np.bincount(topics, minlength=n_topics)
     return Components(
         indptr=indptr,
-        topics=topics,
+        row_end=indptr[1:].copy(),
+        topics=topics.copy(),
         topic_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         nodes=owner[slot_at],
         slot_at=slot_at,
@@ -58,39 +63,45 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
 
 
 @njit(cache=True)
-def edge_gain(c, u, v):
-    """Return how many topics have components that the edge (u, v) would join. Reads only."""
-    i, end_i = c.indptr[u], c.indptr[u + 1]
-    j, end_j = c.indptr[v], c.indptr[v + 1]
+def edge_gain(indptr, row_end, topics, label, u, v):
+    """Return how many topics have components that the edge (u, v) would join. Reads only.
+
+    `label` is by slot.
+    """
+    i, end_i = indptr[u], row_end[u]
+    j, end_j = indptr[v], row_end[v]
+    if (end_i - i) * 8 < end_j - j:
+        return _gain_by_search(topics, label, i, end_i, j, end_j)
+    if (end_j - j) * 8 < end_i - i:
+        return _gain_by_search(topics, label, j, end_j, i, end_i)
     gain = 0
-    if (end_i - i) * 16 < end_j - j:
-        return _gain_by_search(c, i, end_i, j, end_j)
-    if (end_j - j) * 16 < end_i - i:
-        return _gain_by_search(c, j, end_j, i, end_i)
     while i < end_i and j < end_j:
-        a, b = c.topics[i], c.topics[j]
+        a, b = topics[i], topics[j]
         if a == b:
-            gain += c.slot_label[i] != c.slot_label[j]
+            gain += label[i] != label[j]
         i += a <= b
         j += b <= a
     return gain
 
 
 @njit(cache=True)
-def _gain_by_search(c, i, end_i, j, end_j):
+def _gain_by_search(topics, label, i, end_i, j, end_j):
     """The same for a short list against a long one: look up each topic of the short."""
     gain = 0
-    while i < end_i:
-        topic = c.topics[i]
-        low, high = j, end_j
+    while i < end_i and j < end_j:
+        topic = topics[i]
+        step = 1
+        while j + step < end_j and topics[j + step] < topic:
+            step *= 2
+        low, high = j + step // 2, min(j + step, end_j)
         while low < high:
             middle = (low + high) // 2
-            if c.topics[middle] < topic:
+            if topics[middle] < topic:
                 low = middle + 1
             else:
                 high = middle
-        if low < end_j and c.topics[low] == topic:
-            gain += c.slot_label[i] != c.slot_label[low]
+        if low < end_j and topics[low] == topic:
+            gain += label[i] != label[low]
         j = low
         i += 1
     return gain
@@ -99,14 +110,29 @@ def _gain_by_search(c, i, end_i, j, end_j):
 @njit(cache=True)
 def join(c, u, v):
     """Add the edge (u, v): join the components of each common topic. Return the gain."""
-    i, end_i = c.indptr[u], c.indptr[u + 1]
-    j, end_j = c.indptr[v], c.indptr[v + 1]
+    topics, slot_label, open_count = c.topics, c.slot_label, c.open_count
+    label, follower, size, slot_at = c.label, c.follower, c.size, c.slot_at
+    i, end_i = c.indptr[u], c.row_end[u]
+    j, end_j = c.indptr[v], c.row_end[v]
     gain = 0
     while i < end_i and j < end_j:
-        a, b = c.topics[i], c.topics[j]
-        if a == b and c.slot_label[i] != c.slot_label[j]:
-            _merge(c, c.slot_label[i], c.slot_label[j])
-            c.open_count[a] -= 1
+        a, b = topics[i], topics[j]
+        if a == b and slot_label[i] != slot_label[j]:
+            # The members of the smaller component take the label of the larger.
+            one, other = slot_label[i], slot_label[j]
+            if size[one] < size[other]:
+                one, other = other, one
+            size[one] += size[other]
+            position = other
+            while True:
+                label[position] = one
+                slot_label[slot_at[position]] = one
+                position = follower[position]
+                if position == other:
+                    break
+            # Two circles become one by exchanging their followers.
+            follower[one], follower[other] = follower[other], follower[one]
+            open_count[a] -= 1
             gain += 1
         i += a <= b
         j += b <= a
@@ -114,20 +140,22 @@ def join(c, u, v):
 
 
 @njit(cache=True)
-def _merge(c, one, other):
-    """Give the members of the smaller component the label of the larger."""
-    if c.size[one] < c.size[other]:
-        one, other = other, one
-    c.size[one] += c.size[other]
-    position = other
-    while True:
-        c.label[position] = one
-        c.slot_label[c.slot_at[position]] = one
-        position = c.follower[position]
-        if position == other:
-            break
-    # Two circles become one by exchanging their followers.
-    c.follower[one], c.follower[other] = c.follower[other], c.follower[one]
+def drop_connected(c, u):
+    """Take u's connected topics out of its row: nothing can be gained there any more."""
+    topics, slot_label, open_count = c.topics, c.slot_label, c.open_count
+    position_at, slot_at = c.position_at, c.slot_at
+    kept = c.indptr[u]
+    for slot in range(c.indptr[u], c.row_end[u]):
+        topic = topics[slot]
+        if open_count[topic] < 2:
+            continue
+        if kept != slot:
+            topics[kept] = topic
+            slot_label[kept] = slot_label[slot]
+            position_at[kept] = position_at[slot]
+            slot_at[position_at[slot]] = kept
+        kept += 1
+    c.row_end[u] = kept
 
 
 @njit(cache=True)

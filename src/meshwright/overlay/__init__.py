@@ -9,7 +9,7 @@ from typing import Any
 from meshwright.errors import InputError
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.engine import Tell
-from meshwright.overlay.methods import METHODS, choose, edges_of_average, noted
+from meshwright.overlay.methods import METHODS, check_choice, choose, edges_of_average, noted
 from meshwright.overlay.minmax import minmax
 from meshwright.values import Instance, Overlay
 
@@ -55,6 +55,7 @@ def design(
 
     """
     started = time.perf_counter()
+    check_choice(method)
     budget: dict[str, Any] = {}
     if average_degree is not None:
         budget["max_edges"] = edges_of_average(instance, average_degree)
@@ -90,7 +91,7 @@ def _budget_of_ratio(
     """Return the budget of paper 1: a share of the edges and of the maximum degree of minmax."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise InputError(f"budget_ratio is {ratio}; give a number above 0, at most 1 as a rule.")
-    takes = METHODS[method].defaults if method in METHODS else {}
+    takes = METHODS[method].defaults
     if not {"max_edges", "max_degree"} & set(takes):
         raise InputError(f"{method} takes no budget; leave out budget_ratio.")
     edges, _ = minmax(instance)

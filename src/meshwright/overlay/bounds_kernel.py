@@ -10,7 +10,7 @@ from numba import njit
 def count_all_partners(c, u, count, touched):
     """Count the gain of each partner of u, smaller and larger; return how many were touched."""
     n_touched = 0
-    for slot in range(c.indptr[u], c.indptr[u + 1]):
+    for slot in range(c.indptr[u], c.row_end[u]):
         topic = c.topics[slot]
         if c.open_count[topic] < 2:
             continue
@@ -73,7 +73,7 @@ def neighbours_needed(c):
     for u in range(n):
         n_touched = count_all_partners(c, u, count, touched)
         shared, by_topic = 0, 0.0
-        for slot in range(c.indptr[u], c.indptr[u + 1]):
+        for slot in range(c.indptr[u], c.row_end[u]):
             topic = c.topics[slot]
             start, end = c.topic_ptr[topic], c.topic_ptr[topic + 1]
             if end - start < 2:

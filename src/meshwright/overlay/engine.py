@@ -47,7 +47,7 @@ def greedy_edges(
     """Return the edges (in the order added) and their gains under a rule.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
-    memory in the order of the subscriptions plus about 0.6 kB per node.
+    memory about 80 bytes per subscription and 0.7 kB per node, for `low` 1.3 kB.
     """
     if instance.n_subscriptions > np.iinfo(np.int32).max:
         raise InputError(
@@ -64,9 +64,8 @@ class _Run:
         self._rule = rule
         self._cache = cache
         self._tell = tell
-        self._components: Components = new_components(
-            instance.indptr, instance.topics, instance.n_topics
-        )
+        self._ids, indptr, topics = ranked(instance)
+        self._components: Components = new_components(indptr, topics, instance.n_topics)
         wanted = int(np.count_nonzero(self._components.open_count))
         self._mu = instance.n_subscriptions - wanted  # each edge added joins at least one pair
         most = min(self._mu, rule.max_edges if rule.max_edges is not None else self._mu)
@@ -90,7 +89,8 @@ class _Run:
 
     def _new_queue(self) -> kernel.Queue:
         rule = self._rule
-        queue = kernel.new_queue(len(self._degree), by_degree=rule.by_degree, cache=self._cache)
+        indptr = self._components.indptr
+        queue = kernel.new_queue(indptr, self._ids, by_degree=rule.by_degree, cache=self._cache)
         kernel.scan_all(self._components, queue, self._degree)
         return queue
 
@@ -141,3 +141,17 @@ class _Run:
     def _report(self) -> None:
         joined = int(self._gains[: self._n_edges].sum(dtype=np.int64))
         self._tell(joined / self._mu if self._mu else 1.0)
+
+
+def ranked(
+    instance: Instance,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the nodes by falling number of subscriptions, and the CSR in that order."""
+    sizes = np.diff(instance.indptr)
+    ids = np.argsort(-sizes, kind="stable").astype(np.int32)
+    indptr = np.concatenate(([0], np.cumsum(sizes[ids]))).astype(np.int64)
+    # Slot k of a row comes from slot k of the node's own row.
+    source = np.arange(len(instance.topics)) + np.repeat(
+        instance.indptr[:-1][ids] - indptr[:-1], sizes[ids]
+    )
+    return ids, indptr, instance.topics[source]

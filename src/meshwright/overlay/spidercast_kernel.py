@@ -9,14 +9,17 @@ from meshwright.kernels.random import stream, uniform
 
 
 @njit(cache=True)
-def adjacent(links, degree, u, w):
-    """Tell whether u and w are linked. Reads only."""
+def adjacent(last_link, link_before, edges, degree, u, w):
+    """Tell whether u and w are linked: walk the links of the one that has fewer. Reads only."""
     if degree[w] < degree[u]:
         u, w = w, u
-    found = False
-    for i in range(degree[u]):
-        found |= links[u, i] == w
-    return found
+    link = last_link[u]
+    while link >= 0:
+        # Link 2 e + s is edge e as seen from its end s.
+        if edges[link // 2, 1 - link % 2] == w:
+            return True
+        link = link_before[link]
+    return False
 
 
 @njit(cache=True)
@@ -51,24 +54,17 @@ def cover(c, covered, u, w):
 
 
 @njit(cache=True)
-def grown(links):
-    """Return the table of links with twice the room."""
-    larger = np.empty((links.shape[0], 2 * links.shape[1]), np.int32)
-    larger[:, : links.shape[1]] = links
-    return larger
-
-
-@njit(cache=True)
 def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
     """Return the links in the order added."""
     n = len(c.indptr) - 1
     covered = np.zeros(len(c.topics), np.int32)
     degree = np.zeros(n, np.int32)
-    links = np.empty((n, 8), np.int32)
+    last_link = np.full(n, -1, np.int64)
     count, touched = np.zeros(n, np.int32), np.empty(n, np.int32)
     draws = np.zeros(n, np.int64)
     active = np.ones(n, np.bool_)
     edges = np.empty((max(16, n), 2), np.int32)
+    link_before = np.empty(2 * len(edges), np.int64)
     n_edges, added = 0, True
     while added:
         added = False
@@ -85,7 +81,7 @@ def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
                 if (
                     (count[w] > most or (count[w] == most and w < chosen))
                     and degree[w] < max_degree
-                    and not adjacent(links, degree, u, w)
+                    and not adjacent(last_link, link_before, edges, degree, u, w)
                 ):
                     most, chosen = count[w], w
             for i in range(n_touched):
@@ -96,7 +92,9 @@ def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
                 for i in range(n_touched):
                     w = touched[i]
                     count[w] = 0
-                    if degree[w] < max_degree and not adjacent(links, degree, u, w):
+                    if degree[w] < max_degree and not adjacent(
+                        last_link, link_before, edges, degree, u, w
+                    ):
                         touched[n_fit] = w
                         n_fit += 1
                 if n_fit > 0:
@@ -107,16 +105,18 @@ def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
                 active[u] = False  # candidates only become fewer
                 continue
             if n_edges == len(edges):
-                bigger = np.empty((2 * len(edges), 2), np.int32)
+                bigger = np.empty((2 * n_edges, 2), np.int32)
                 bigger[:n_edges] = edges
-                edges = bigger
+                longer = np.empty(4 * n_edges, np.int64)
+                longer[: 2 * n_edges] = link_before
+                edges, link_before = bigger, longer
             edges[n_edges, 0], edges[n_edges, 1] = min(u, chosen), max(u, chosen)
+            for side in range(2):
+                v = edges[n_edges, side]
+                link_before[2 * n_edges + side] = last_link[v]
+                last_link[v] = 2 * n_edges + side
+                degree[v] += 1
             n_edges += 1
-            while max(degree[u], degree[chosen]) >= links.shape[1]:
-                links = grown(links)
-            links[u, degree[u]], links[chosen, degree[chosen]] = chosen, u
-            degree[u] += 1
-            degree[chosen] += 1
             cover(c, covered, u, chosen)
             added = True
     return edges[:n_edges]
