@@ -16,10 +16,11 @@ import numpy.typing as npt
 from meshwright.errors import InputError
 from meshwright.kernels.components import Components, new_components
 from meshwright.overlay import engine_kernel as kernel
+from meshwright.overlay.pair_kernel import NO_DEGREE
 from meshwright.values import Instance
 
 EDGES_AT_ONCE = 2_000  # between two looks at the clock: an interrupt waits no longer than that
-NO_LIMIT = kernel.NO_DEGREE
+NO_LIMIT = NO_DEGREE
 
 Edges = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
 Tell = Callable[[float], None]

@@ -27,9 +27,20 @@ import numpy.typing as npt
 from numba import njit
 
 from meshwright.kernels.components import drop_connected, edge_gain, join
+from meshwright.overlay.pair_kernel import (
+    NO_DEGREE,
+    better,
+    gain_of,
+    heapify,
+    keep_best,
+    pair_code,
+    pair_key,
+    partner_of,
+    sift,
+    sift_row,
+)
 
 CACHE = 32  # partners that every row has room for; a row of many topics has room for as many
-NO_DEGREE = 2**31 - 1
 DENSE = 4  # a scan of at least a quarter as many positions as partners walks over all partners
 STALE_COST = 64  # moving a pair and its row down their heaps, in positions scanned
 
@@ -38,11 +49,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class Queue(NamedTuple):
-    """The rows, their caches and the heap of rows; `meta` is [heap size, cap, by_degree].
-
-    A pair has a key, gain << 32 | (NO_DEGREE - larger degree), larger is better; and a code,
-    u << 32 | v of the user's ids with u < v, smaller is better among equal keys.
-    """
+    """The rows, their caches and the heap of rows; `meta` is [heap size, cap, by_degree]."""
 
     ids: Ints  # rank -> the user's id
     rank: Ints  # the user's id -> rank
@@ -100,38 +107,6 @@ def new_queue(indptr: Longs, ids: Ints, *, by_degree: bool, cache: int = CACHE) 
 
 
 @njit(cache=True)
-def pair_key(by_degree, degree, gain, u, w):
-    """Return the key of a pair."""
-    larger = max(degree[u], degree[w]) if by_degree else 0
-    return (np.int64(gain) << 32) | np.int64(NO_DEGREE - larger)
-
-
-@njit(cache=True)
-def gain_of(key):
-    """Return the gain in a key."""
-    return key >> 32
-
-
-@njit(cache=True)
-def pair_code(ids, u, w):
-    """Return the code of a pair of ranks."""
-    a, b = np.int64(ids[u]), np.int64(ids[w])
-    return (min(a, b) << 32) | max(a, b)
-
-
-@njit(cache=True)
-def partner_of(ids, rank, code, u):
-    """Return the rank of the other node of a pair in row u."""
-    return rank[(code >> 32) ^ (code & 0xFFFFFFFF) ^ ids[u]]
-
-
-@njit(cache=True)
-def better(key_a, code_a, key_b, code_b):
-    """Tell whether pair a comes before pair b."""
-    return key_a > key_b or (key_a == key_b and code_a < code_b)
-
-
-@njit(cache=True)
 def row_cost(c, u):
     """Return how many positions a scan of row u looks at."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
@@ -167,90 +142,6 @@ def count_sparse(c, u, gains, touched):
                 n_touched += gains[w] == 0
                 gains[w] += 1
     return n_touched
-
-
-@njit(cache=True)
-def sift(key, code, first, at, size):
-    """Move a pair of the heap at `first`, the best on top, down to where it belongs."""
-    moved_key, moved = key[first + at], code[first + at]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        k = first + child
-        if child + 1 < size and better(key[k + 1], code[k + 1], key[k], code[k]):
-            child, k = child + 1, k + 1
-        if not better(key[k], code[k], moved_key, moved):
-            break
-        key[first + at], code[first + at] = key[k], code[k]
-        at = child
-    key[first + at], code[first + at] = moved_key, moved
-
-
-@njit(cache=True)
-def sift_worst(key, code, first, at, size):
-    """The same for a heap with the worst on top."""
-    moved_key, moved = key[first + at], code[first + at]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        k = first + child
-        if child + 1 < size and better(key[k], code[k], key[k + 1], code[k + 1]):
-            child, k = child + 1, k + 1
-        if not better(moved_key, moved, key[k], code[k]):
-            break
-        key[first + at], code[first + at] = key[k], code[k]
-        at = child
-    key[first + at], code[first + at] = moved_key, moved
-
-
-@njit(cache=True)
-def sift_row(heap, heap_key, heap_code, at, size):
-    """Move a row down the heap of rows."""
-    row, key, code = heap[at], heap_key[at], heap_code[at]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and better(
-            heap_key[right], heap_code[right], heap_key[child], heap_code[child]
-        ):
-            child = right
-        if not better(heap_key[child], heap_code[child], key, code):
-            break
-        heap[at], heap_key[at], heap_code[at] = heap[child], heap_key[child], heap_code[child]
-        at = child
-    heap[at], heap_key[at], heap_code[at] = row, key, code
-
-
-@njit(cache=True)
-def heapify(key, code, first, size):
-    """Put the best of `size` pairs on top."""
-    for at in range(size // 2 - 1, -1, -1):
-        sift(key, code, first, at, size)
-
-
-@njit(cache=True)
-def keep_best(keys, codes, first, used, room, key, code):
-    """Put a pair among the best `room` from place `first` on, a heap of the worst once full.
-
-    Return (used, key, code), the latter of the pair that found no room, or (0, 0).
-    """
-    if used < room:
-        keys[first + used], codes[first + used] = key, code
-        used += 1
-        if used == room:
-            for at in range(room // 2 - 1, -1, -1):
-                sift_worst(keys, codes, first, at, room)
-        return used, np.int64(0), np.int64(0)
-    if room == 0 or not better(key, code, keys[first], codes[first]):
-        return used, key, code
-    out_key, out = keys[first], codes[first]
-    keys[first], codes[first] = key, code
-    sift_worst(keys, codes, first, 0, room)
-    return used, out_key, out
 
 
 @njit(cache=True)
