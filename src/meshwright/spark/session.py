@@ -171,6 +171,9 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
 def _connect(remote: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    if remote.startswith("local"):  # PySpark starts the server here, with workers of its own
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        require_java()
     try:
         session = SparkSession.builder.remote(remote).getOrCreate()
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:

@@ -1,0 +1,44 @@
+"""Ingest, generate, sample and stats on a master given by its URL; prints the digests as JSON.
+
+Run as a process of its own, since a process has but one Spark:
+pipeline.py DIRECTORY all|ingest [MASTER]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from meshwright.spark.session import spark_session
+from meshwright.workload.generate import generate
+from meshwright.workload.ingest import ingest
+from meshwright.workload.sample import sample
+from meshwright.workload.statistics import statistics
+
+EDGES = "".join(f"ü{i * 37 % 401:03d} ü{i * i % 397:03d}\n" for i in range(1500)) + "only\n"
+
+
+def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, object]:
+    """Return the digests and counts of the pipeline."""
+    spark = spark_session(master)
+    (place / "s.edges").write_text(EDGES)
+    users = ingest(spark, [str(place / "s.edges")], place / "users", directed=False)
+    found: dict[str, object] = {"ingest": users["digest"], "n_rejected": users["n_rejected"]}
+    if what == "ingest":
+        return found
+    drawn = generate(
+        spark, "zipf", place / "zipf", nodes=600, topics=50, subscriptions=(1, 9), alpha=0.5
+    )
+    few = sample(spark, place / "users", place / "few", nodes=100, seeds=2)
+    stats = statistics(spark, place / "few").as_dict()
+    return {
+        **found,
+        "generate": drawn["digest"],
+        "sample": few["digest"],
+        "stats": json.loads(json.dumps(stats)),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]), *sys.argv[2:])))
