@@ -17,37 +17,46 @@ find_python() {
 
 # ensure_environment ROOT: rebuild .venv when requirements.lock has changed; one builder at a time.
 ensure_environment() {
-  stamp="$1/.venv/lock.sha256"
-  want=$(lock_hash "$1")
+  root=$1
+  stamp="$root/.venv/lock.sha256"
+  want=$(lock_hash "$root")
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return
-  until mkdir "$1/.venv.lock" 2>/dev/null; do
-    # The builder may have been killed: its process id tells.
-    builder=$(cat "$1/.venv.lock/pid" 2>/dev/null || true)
-    if [ -n "$builder" ] && ! kill -0 "$builder" 2>/dev/null; then
-      rm -rf "$1/.venv.lock"
+  waited=0
+  until mkdir "$root/.venv.lock" 2>/dev/null; do
+    # The builder may have been killed: its process id tells, or that it never wrote one.
+    builder=$(cat "$root/.venv.lock/pid" 2>/dev/null || true)
+    if { [ -n "$builder" ] && ! kill -0 "$builder" 2>/dev/null; } ||
+      { [ -z "$builder" ] && [ "$waited" -ge 5 ]; }; then
+      rm -rf "$root/.venv.lock"
       continue
     fi
+    [ "$waited" -eq 0 ] && say "Waiting for another run to make the environment..."
+    waited=$((waited + 1))
     sleep 1
   done
-  echo $$ >"$1/.venv.lock/pid"
-  trap 'rm -rf "$1/.venv.lock"' EXIT
+  echo $$ >"$root/.venv.lock/pid"
+  trap 'rm -rf "$root/.venv.lock"' EXIT
   trap 'exit 130' INT TERM
-  if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then build_environment "$1" "$want"; fi
-  rm -rf "$1/.venv.lock"
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then build_environment; fi
+  rm -rf "$root/.venv.lock"
   trap - EXIT INT TERM
 }
 
 build_environment() {
+  python=$(find_python) || exit 2
   say "Making the environment in .venv (once; downloads about 600 MB)..."
-  rm -rf "$1/.venv"
-  "$(find_python)" -m venv "$1/.venv"
-  "$1/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-    --require-hashes -r "$1/requirements.lock" 1>&2
+  rm -rf "$root/.venv"
+  "$python" -m venv "$root/.venv"
+  if ! "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+    --require-hashes -r "$root/requirements.lock" 1>&2; then
+    say "error: the packages of requirements.lock cannot be installed (see above); check the network and pip's settings, then run this again."
+    exit 3
+  fi
   # A .pth file instead of an install: every process of this interpreter, Spark's workers
   # included, finds the sources as they are.
-  site=$("$1/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  printf '%s\n' "$1/src" >"$site/meshwright.pth"
-  printf '%s\n' "$2" >"$1/.venv/lock.sha256"
+  site=$("$root/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  printf '%s\n' "$root/src" >"$site/meshwright.pth"
+  printf '%s\n' "$want" >"$stamp"
 }
 
 # The lock and the place: a moved clone needs a new environment too.
