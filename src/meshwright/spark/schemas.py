@@ -25,12 +25,8 @@ RECORDS = StructType(
 )
 REJECTED = StructType(RECORDS.fields[2:])
 KEYS = StructType([StructField("key", LongType())])
-HASHED_PAIRS = StructType(
-    [
-        StructField("node", IntegerType()),
-        StructField("topic", IntegerType()),
-        StructField("note", BinaryType()),  # only on rows that tell a digest or counts
-    ]
+SUBSCRIPTIONS = StructType(
+    [StructField("node", IntegerType()), StructField("topic", IntegerType())]
 )
 BLOCKS = StructType([StructField("block", LongType()), StructField("digest", BinaryType())])
 

@@ -24,11 +24,11 @@ from meshwright.errors import InputError, unknown_choice
 from meshwright.names import number_width
 from meshwright.spark.paths import uri
 from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import HASHED_PAIRS, REJECTED
+from meshwright.spark.schemas import REJECTED, SUBSCRIPTIONS
 from meshwright.spark.session import machine_memory, parallelism
 from meshwright.values import MOST_IDS
 from meshwright.workload.name_ids import digest_of_names
-from meshwright.workload.pairs import PairBatches, write_subscriptions
+from meshwright.workload.pairs import PairBatches, notes_of, write_subscriptions
 from meshwright.workload.write import write_workload
 
 FAMILIES = ("zipf", "unif", "expo")
@@ -78,11 +78,8 @@ def generate(
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
-            # Drawing twice is cheaper than keeping what was drawn for the digest.
-            rows, notes = (
-                blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, notes=notes), HASHED_PAIRS)
-                for notes in (False, True)
-            )
+            notes = notes_of(stage)
+            rows = blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, notes), SUBSCRIPTIONS)
             written = write_subscriptions(rows, notes, stage)
         with progress.step("writing the names"):
             digests = []
@@ -182,10 +179,10 @@ def _drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
 
 
 def _pairs_of_blocks(
-    draw_nodes: Draw, n_nodes: int, *, notes: bool
+    draw_nodes: Draw, n_nodes: int, notes: Path
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def pairs_of_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = PairBatches(rows=not notes, notes=notes)
+        out = PairBatches(notes)
         for batch in batches:
             blocks = batch.column(0).to_numpy()
             for start in range(0, len(blocks), BLOCKS_AT_ONCE):
@@ -193,8 +190,8 @@ def _pairs_of_blocks(
                 first, end = int(some[0]) * BLOCK, min(n_nodes, (int(some[-1]) + 1) * BLOCK)
                 sizes, topics = draw_nodes(first, end - first)
                 nodes = np.repeat(np.arange(first, end, dtype=np.int32), sizes)
-                yield from out.take(pack(nodes, topics))
-        yield from out.finish()
+                yield out.take(pack(nodes, topics))
+        out.finish()
 
     return pairs_of_blocks
 

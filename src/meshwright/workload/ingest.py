@@ -22,7 +22,13 @@ from meshwright.spark.schemas import RECORDS
 from meshwright.spark.session import parallelism
 from meshwright.workload.files import Source, find_sources, reading
 from meshwright.workload.name_ids import NameIds, name_key, number_names
-from meshwright.workload.pairs import PARTITION_ROWS, hashed_pairs, packed, write_cached
+from meshwright.workload.pairs import (
+    PARTITION_ROWS,
+    distinct_pairs,
+    notes_of,
+    packed,
+    write_subscriptions,
+)
 from meshwright.workload.records import Reading, read_records
 from meshwright.workload.write import write_names, write_workload
 
@@ -162,10 +168,11 @@ class _Run:
         with self._progress.step("making the subscriptions distinct"):
             keys = pairs.select(packed().alias("key"))
             partitions = max(self._partitions, self._n_records * copies // PARTITION_ROWS)
-            hashed = hashed_pairs(
-                keys, nodes.count, partitions, drop_self_loops=self._kind == "edges"
+            notes = notes_of(self._stage)
+            rows = distinct_pairs(
+                keys, nodes.count, partitions, notes, drop_self_loops=self._kind == "edges"
             )
-            self._written = write_cached(hashed, self._stage)
+            self._written = write_subscriptions(rows, notes, self._stage)
         self._n_rejected = self._n_records - self._written.n_read // copies
         self._n_self_loops = self._written.n_self_loops // copies
 

@@ -21,7 +21,7 @@ from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.schemas import REJECTED
 from meshwright.spark.session import parallelism
 from meshwright.workload.name_ids import NameIds, number_names
-from meshwright.workload.pairs import hashed_pairs, packed, write_cached
+from meshwright.workload.pairs import distinct_pairs, notes_of, packed, write_subscriptions
 from meshwright.workload.write import write_names, write_workload
 
 N_STEPS = 3
@@ -65,7 +65,9 @@ def sample(
                 .join(old.toDF("topic", "new_topic"), "topic")
                 .select(packed("new_node", "new_topic").alias("key"))
             )
-            written = write_cached(hashed_pairs(pairs, users.count, partitions), stage)
+            notes = notes_of(stage)
+            rows = distinct_pairs(pairs, users.count, partitions, notes)
+            written = write_subscriptions(rows, notes, stage)
             digests = write_names(spark, stage, users, users, partitions=partitions)
             spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
         return write_workload(
