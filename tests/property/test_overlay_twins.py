@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from meshwright.kernels import threads
 from meshwright.overlay import design
-from meshwright.overlay.engine import Rule, greedy_edges
+from meshwright.overlay.engine import Path, Rule, greedy_edges, is_dense
 from tests.naive import links, overlays
 from tests.strategies import instance_of, interests
 
@@ -125,15 +126,54 @@ def test_todays_overlays_equal_their_naive_twins(interest):
     assert edges(interest, "full-mesh") == links.full_mesh(interest)
 
 
+RULES = {
+    "gm": (Rule(), overlays.gm),
+    "gm by id": (Rule(by_degree=False), lambda interest: overlays.gm(interest, "id")),
+    "minmax": (Rule(phases=True), overlays.minmax),
+    "low": (Rule(threshold=Fraction(2)), lambda interest: overlays.low(interest, Fraction(2))),
+}
+paths = st.builds(
+    Path,
+    table=st.booleans(),
+    cache=st.integers(1, 5) | st.just(32),
+    block=st.integers(1, 5) | st.just(128),
+    threads=st.integers(1, 2),
+    wide=st.booleans(),
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
 @SOME
-@given(interest=interests(9, 7), cache=st.integers(1, 5), rule=st.sampled_from(range(4)))
-def test_a_smaller_cache_changes_no_edge(interest, cache, rule):
-    rules = [Rule(), Rule(by_degree=False), Rule(phases=True), Rule(threshold=Fraction(2))]
+@given(interest=interests(9, 7) | st.sampled_from(EDGE_CASES), path=paths)
+def test_every_path_equals_the_naive_twin(rule, interest, path):
+    chosen, twin = RULES[rule]
+    got, _ = greedy_edges(instance_of(interest), chosen, path=path)
+    assert [tuple(edge) for edge in got.tolist()] == twin(interest)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, monkeypatch):
+    monkeypatch.setattr(threads, "SMALLEST", 16)  # so that both threads have something to do
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 12, 120)
+    interest = {
+        v: set(rng.choice(40, size, replace=False).tolist()) for v, size in enumerate(sizes)
+    }
     instance = instance_of(interest)
-    ref, ref_gains = greedy_edges(instance, rules[rule])
-    got, got_gains = greedy_edges(instance, rules[rule], cache=cache)
-    assert ref.tolist() == got.tolist()
-    assert ref_gains.tolist() == got_gains.tolist()
+    some = [Path(table=t, threads=n) for t in (True, False) for n in (1, 2)]
+    some += [Path(table=False, cache=4), Path(table=True, block=7, wide=True)]
+    found = [greedy_edges(instance, RULES[rule][0], path=path) for path in some]
+    for edges_found, gains_found in found[1:]:
+        assert edges_found.tolist() == found[0][0].tolist()
+        assert gains_found.tolist() == found[0][1].tolist()
+
+
+@pytest.mark.parametrize(("n_nodes", "table"), [(193, True), (194, False)])
+def test_the_path_is_chosen_by_the_memory_of_a_table(n_nodes, table):
+    # Two bytes for each of n (n - 1) / 2 pairs, against 64 for each of 3 n subscriptions.
+    interest = {v: {0, 1, 2 + v % 5} for v in range(n_nodes)}
+    assert is_dense(instance_of(interest)) is table
 
 
 @SOME

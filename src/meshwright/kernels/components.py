@@ -19,6 +19,7 @@ import numpy.typing as npt
 from numba import njit
 
 Ints = npt.NDArray[np.int32]
+Unsigned = npt.NDArray[np.uint32]  # an index that cannot be negative saves the check for it
 Longs = npt.NDArray[np.int64]
 
 
@@ -27,9 +28,9 @@ class Components(NamedTuple):
 
     indptr: Longs  # node-major: the slots of node u are indptr[u] .. row_end[u]
     row_end: Longs  # indptr[u + 1] at first; less when slots of connected topics are dropped
-    topics: Ints  # the topic of each slot
+    topics: Unsigned  # the topic of each slot
     topic_ptr: Longs  # topic-major: the positions of topic t are topic_ptr[t] .. topic_ptr[t + 1]
-    nodes: Ints  # the node of each position
+    nodes: Unsigned  # the node of each position
     slot_at: Ints  # position -> slot
     position_at: Ints  # slot -> position
     slot_label: Ints
@@ -49,9 +50,9 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
     return Components(
         indptr=indptr,
         row_end=indptr[1:].copy(),
-        topics=topics.copy(),
+        topics=topics.astype(np.uint32),
         topic_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        nodes=owner[slot_at],
+        nodes=owner[slot_at].astype(np.uint32),
         slot_at=slot_at,
         position_at=position_at,
         slot_label=position_at.copy(),
@@ -63,47 +64,32 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
 
 
 @njit(cache=True)
-def edge_gain(indptr, row_end, topics, label, u, v):
-    """Return how many topics have components that the edge (u, v) would join. Reads only.
-
-    `label` is by slot.
-    """
-    i, end_i = indptr[u], row_end[u]
-    j, end_j = indptr[v], row_end[v]
-    if (end_i - i) * 8 < end_j - j:
-        return _gain_by_search(topics, label, i, end_i, j, end_j)
-    if (end_j - j) * 8 < end_i - i:
-        return _gain_by_search(topics, label, j, end_j, i, end_i)
-    gain = 0
-    while i < end_i and j < end_j:
-        a, b = topics[i], topics[j]
-        if a == b:
-            gain += label[i] != label[j]
-        i += a <= b
-        j += b <= a
-    return gain
+def lay_out(c, own, u):
+    """Write the labels of u by topic into `own`, which holds -1 for all topics before."""
+    topics, labels = c.topics[c.indptr[u] : c.row_end[u]], c.slot_label[c.indptr[u] : c.row_end[u]]
+    for i in range(len(topics)):
+        own[topics[i]] = labels[i]
 
 
 @njit(cache=True)
-def _gain_by_search(topics, label, i, end_i, j, end_j):
-    """The same for a short list against a long one: look up each topic of the short."""
+def clear_away(c, own, u):
+    """Take the labels of u out of `own` again."""
+    topics = c.topics[c.indptr[u] : c.row_end[u]]
+    for i in range(len(topics)):
+        own[topics[i]] = -1
+
+
+@njit(cache=True)
+def gain_with(c, own, v):
+    """Return how many topics have components that an edge to v would join. Reads only.
+
+    The edge is that between v and the node laid out in `own`.
+    """
+    topics, labels = c.topics[c.indptr[v] : c.row_end[v]], c.slot_label[c.indptr[v] : c.row_end[v]]
     gain = 0
-    while i < end_i and j < end_j:
-        topic = topics[i]
-        step = 1
-        while j + step < end_j and topics[j + step] < topic:
-            step *= 2
-        low, high = j + step // 2, min(j + step, end_j)
-        while low < high:
-            middle = (low + high) // 2
-            if topics[middle] < topic:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end_j and topics[low] == topic:
-            gain += label[i] != label[low]
-        j = low
-        i += 1
+    for i in range(len(topics)):
+        mine = own[topics[i]]
+        gain += (mine >= 0) & (mine != labels[i])
     return gain
 
 
@@ -139,7 +125,7 @@ def join(c, u, v):
     return gain
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def drop_connected(c, u):
     """Take u's connected topics out of its row: nothing can be gained there any more."""
     topics, slot_label, open_count = c.topics, c.slot_label, c.open_count

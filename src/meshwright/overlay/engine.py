@@ -1,4 +1,4 @@
-"""The driver of the greedy engine: state, phases, progress. The loops are in `engine_kernel.py`.
+"""The driver of the greedy engine: state, paths, phases, progress. Loops are in the kernels.
 
 Paper 3 sees that the greedy overlay algorithms differ in one line, which edge comes next. Here
 that line is a `Rule`: how ties are settled, and which degrees may be reached when.
@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from queue import Empty, SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.kernels.components import Components, new_components
+from meshwright.kernels.components import new_components
+from meshwright.kernels.threads import in_parts
 from meshwright.overlay import engine_kernel as kernel
 from meshwright.overlay.pair_kernel import NO_DEGREE
+from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.sweep_kernel import BLOCK, new_sweep, note_blocks
+from meshwright.overlay.table_kernel import fill, new_table, table_bytes
 from meshwright.values import Instance
 
 EDGES_AT_ONCE = 2_000  # between two looks at the clock: an interrupt waits no longer than that
 NO_LIMIT = NO_DEGREE
+
+DENSE_BYTES = 64  # a table of all pairs may take this much for each subscription
 
 Edges = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
 Tell = Callable[[float], None]
@@ -42,39 +49,68 @@ class Rule:
     max_degree: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """How the engine works: settings that change its time and memory, never its edges."""
+
+    table: bool | None = None  # keep the gains of all pairs; by default by `is_dense`
+    cache: int = CACHE  # partners kept of a row at least, when there is no table
+    block: int = BLOCK  # pairs in a block of the table
+    threads: int | None = None  # by default one for each processor
+    wide: bool = False  # gains in 32 bits even where 16 would do
+
+
 def greedy_edges(
-    instance: Instance, rule: Rule, tell: Tell | None = None, *, cache: int = kernel.CACHE
+    instance: Instance, rule: Rule, tell: Tell | None = None, path: Path | None = None
 ) -> Edges:
     """Return the edges (in the order added) and their gains under a rule.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
-    memory about 80 bytes per subscription and 0.7 kB per node, for `low` 1.3 kB.
+    memory about 150 bytes per subscription, 0.7 kB per node, for `low` 1.3 kB, and 128 MB.
     """
     if instance.n_subscriptions > np.iinfo(np.int32).max:
         raise InputError(
             f"{instance.n_subscriptions:,} subscriptions are more than the driver's engine can "
             "index. Sample the workload."
         )
-    return _Run(instance, rule, tell or (lambda _: None), cache).edges()
+    return _Run(instance, rule, tell or (lambda _: None), path or Path()).edges()
+
+
+def is_dense(instance: Instance) -> bool:
+    """Tell whether the gains of all pairs fit a table in the order of the subscriptions."""
+    largest = int(np.diff(instance.indptr).max(initial=0))
+    return table_bytes(instance.n_nodes, largest) <= DENSE_BYTES * instance.n_subscriptions
 
 
 class _Run:
     """One greedy run: the state that the phases share."""
 
-    def __init__(self, instance: Instance, rule: Rule, tell: Tell, cache: int) -> None:
+    def __init__(self, instance: Instance, rule: Rule, tell: Tell, path: Path) -> None:
         self._rule = rule
-        self._cache = cache
+        self._path = path
         self._tell = tell
-        self._ids, indptr, topics = ranked(instance)
-        self._components: Components = new_components(indptr, topics, instance.n_topics)
-        wanted = int(np.count_nonzero(self._components.open_count))
+        table = is_dense(instance) if path.table is None else path.table
+        self._ids = np.arange(instance.n_nodes, dtype=np.int32) if table else by_size(instance)
+        indptr, topics = in_order(instance, self._ids)
+        self._n_topics = instance.n_topics
+        self._largest = int(np.diff(indptr).max(initial=0))
+        components = new_components(indptr, topics, instance.n_topics)
+        wanted = int(np.count_nonzero(components.open_count))
         self._mu = instance.n_subscriptions - wanted  # each edge added joins at least one pair
         most = min(self._mu, rule.max_edges if rule.max_edges is not None else self._mu)
         self._stop = most
         self._edges = np.empty((most, 2), dtype=np.int32)
         self._gains = np.empty(most, dtype=np.int32)
-        self._degree = np.zeros(instance.n_nodes, dtype=np.int32)
         self._n_edges = 0
+        self._state = kernel.State(
+            components=components,
+            table=new_table(instance.n_nodes if table else 0, self._largest, wide=path.wide),
+            rank=np.argsort(self._ids).astype(np.int32),
+            degree=np.zeros(instance.n_nodes, dtype=np.int32),
+            scratch=self._new_scratch(),
+        )
+        n_table = len(self._state.table.lost)
+        self._in_parts(lambda *part: fill(components, self._state.table, *part), n_table)
         self._queue = self._new_queue()
 
     def edges(self) -> Edges:
@@ -84,16 +120,38 @@ class _Run:
         elif self._rule.phases:
             self._run_phases()
         else:
-            kernel.set_cap(self._queue, self._degree, NO_LIMIT)
+            kernel.set_cap(self._state, self._queue, NO_LIMIT)
             self._run(self._queue)
         return self._edges[: self._n_edges].copy(), self._gains[: self._n_edges].copy()
 
     def _new_queue(self) -> kernel.Queue:
-        rule = self._rule
-        indptr = self._components.indptr
-        queue = kernel.new_queue(indptr, self._ids, by_degree=rule.by_degree, cache=self._cache)
-        kernel.scan_all(self._components, queue, self._degree)
-        return queue
+        components, table, degree = self._state.components, self._state.table, self._state.degree
+        by_degree, n_table = self._rule.by_degree, len(table.lost)
+        sweep = new_sweep(n_table, self._largest, by_degree=by_degree, block=self._path.block)
+        indptr = np.zeros(1, dtype=np.int64) if n_table else components.indptr
+        rows = new_rows(
+            indptr, self._ids, self._state.rank, by_degree=by_degree, cache=self._path.cache
+        )
+        scratches: SimpleQueue[Scratch] = SimpleQueue()
+
+        def scan(first: int, last: int) -> None:
+            try:
+                scratch = scratches.get_nowait()
+            except Empty:
+                scratch = self._new_scratch()
+            scan_rows(components, rows, degree, scratch, first, last)
+            scratches.put(scratch)
+
+        self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
+        self._in_parts(scan, len(rows.used))
+        return kernel.Queue(sweep, rows)
+
+    def _new_scratch(self) -> Scratch:
+        n_nodes, n_topics = len(self._ids), self._n_topics
+        return new_scratch(n_nodes, n_topics, max(self._largest, self._path.cache))
+
+    def _in_parts(self, work: Callable[[int, int], None], size: int) -> None:
+        in_parts(work, size, threads=self._path.threads)
 
     def _run_phases(self) -> None:
         """Raise the degree limit by one whenever no edge fits under it."""
@@ -101,7 +159,7 @@ class _Run:
         last = self._rule.max_degree if self._rule.max_degree is not None else NO_LIMIT
         while limit <= last and self._n_edges < self._stop:
             before = self._n_edges
-            kernel.set_cap(self._queue, self._degree, limit)
+            kernel.set_cap(self._state, self._queue, limit)
             self._run(self._queue)
             if self._n_edges == before:
                 return
@@ -111,23 +169,21 @@ class _Run:
         while True:
             before = self._n_edges
             stop = min(self._stop, before + EDGES_AT_ONCE)
-            self._n_edges = kernel.run(
-                self._components, queue, self._degree, self._edges, self._gains, before, stop
-            )
+            self._n_edges = kernel.run(self._state, queue, self._edges, self._gains, before, stop)
             self._report()
             if self._n_edges < stop or self._n_edges == self._stop:
                 return
 
     def _run_low(self, threshold: Fraction) -> None:
-        capped = self._new_queue()
-        kernel.set_cap(self._queue, self._degree, NO_LIMIT)
+        capped, cap = self._new_queue(), 0
+        kernel.set_cap(self._state, self._queue, NO_LIMIT)
         while True:
             stop = min(self._stop, self._n_edges + EDGES_AT_ONCE)
-            self._n_edges = kernel.run_low(
-                self._components,
+            self._n_edges, cap = kernel.run_low(
+                self._state,
                 self._queue,
                 capped,
-                self._degree,
+                cap,
                 self._edges,
                 self._gains,
                 self._n_edges,
@@ -144,15 +200,19 @@ class _Run:
         self._tell(joined / self._mu if self._mu else 1.0)
 
 
-def ranked(
-    instance: Instance,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return the nodes by falling number of subscriptions, and the CSR in that order."""
+def by_size(instance: Instance) -> npt.NDArray[np.int32]:
+    """Return the nodes by falling number of subscriptions."""
+    return np.argsort(-np.diff(instance.indptr), kind="stable").astype(np.int32)
+
+
+def in_order(
+    instance: Instance, ids: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the node-major arrays with the nodes in another order."""
     sizes = np.diff(instance.indptr)
-    ids = np.argsort(-sizes, kind="stable").astype(np.int32)
     indptr = np.concatenate(([0], np.cumsum(sizes[ids]))).astype(np.int64)
     # Slot k of a row comes from slot k of the node's own row.
     source = np.arange(len(instance.topics)) + np.repeat(
         instance.indptr[:-1][ids] - indptr[:-1], sizes[ids]
     )
-    return ids, indptr, instance.topics[source]
+    return indptr, instance.topics[source]

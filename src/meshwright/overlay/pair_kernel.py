@@ -12,39 +12,51 @@ from numba import njit
 NO_DEGREE = 2**31 - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pair_key(by_degree, degree, gain, u, w):
     """Return the key of a pair."""
     larger = max(degree[u], degree[w]) if by_degree else 0
     return (np.int64(gain) << 32) | np.int64(NO_DEGREE - larger)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def gain_of(key):
     """Return the gain in a key."""
     return key >> 32
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pair_code(ids, u, w):
     """Return the code of a pair of ranks."""
     a, b = np.int64(ids[u]), np.int64(ids[w])
     return (min(a, b) << 32) | max(a, b)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def partner_of(ids, rank, code, u):
     """Return the rank of the other node of a pair in row u."""
     return rank[(code >> 32) ^ (code & 0xFFFFFFFF) ^ ids[u]]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def largest_of(gains):
+    """Return the largest of some gains; 0 when there are none.
+
+    Loops over a slice from 0 to its length are the ones that the compiler can vectorise.
+    """
+    best = np.int32(0)
+    for i in range(len(gains)):
+        best = max(best, np.int32(gains[i]))
+    return best
+
+
+@njit(cache=True, nogil=True)
 def better(key_a, code_a, key_b, code_b):
     """Tell whether pair a comes before pair b."""
     return key_a > key_b or (key_a == key_b and code_a < code_b)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sift(key, code, first, at, size):
     """Move a pair of the heap at `first`, the best on top, down to where it belongs."""
     moved_key, moved = key[first + at], code[first + at]
@@ -62,25 +74,7 @@ def sift(key, code, first, at, size):
     key[first + at], code[first + at] = moved_key, moved
 
 
-@njit(cache=True)
-def sift_worst(key, code, first, at, size):
-    """The same for a heap with the worst on top."""
-    moved_key, moved = key[first + at], code[first + at]
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        k = first + child
-        if child + 1 < size and better(key[k], code[k], key[k + 1], code[k + 1]):
-            child, k = child + 1, k + 1
-        if not better(moved_key, moved, key[k], code[k]):
-            break
-        key[first + at], code[first + at] = key[k], code[k]
-        at = child
-    key[first + at], code[first + at] = moved_key, moved
-
-
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sift_row(heap, heap_key, heap_code, at, size):
     """Move a row down the heap of rows."""
     row, key, code = heap[at], heap_key[at], heap_code[at]
@@ -100,29 +94,41 @@ def sift_row(heap, heap_key, heap_code, at, size):
     heap[at], heap_key[at], heap_code[at] = row, key, code
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def heapify(key, code, first, size):
     """Put the best of `size` pairs on top."""
     for at in range(size // 2 - 1, -1, -1):
         sift(key, code, first, at, size)
 
 
-@njit(cache=True)
-def keep_best(keys, codes, first, used, room, key, code):
-    """Put a pair among the best `room` from place `first` on, a heap of the worst once full.
+@njit(cache=True, nogil=True)
+def shrink(key, code, size, room):
+    """Bring the best `room` of `size` pairs to the front.
 
-    Return (used, key, code), the latter of the pair that found no room, or (0, 0).
+    Return how many there are, and the best (key, code) of the others, or (0, 0).
     """
-    if used < room:
-        keys[first + used], codes[first + used] = key, code
-        used += 1
-        if used == room:
-            for at in range(room // 2 - 1, -1, -1):
-                sift_worst(keys, codes, first, at, room)
-        return used, np.int64(0), np.int64(0)
-    if room == 0 or not better(key, code, keys[first], codes[first]):
-        return used, key, code
-    out_key, out = keys[first], codes[first]
-    keys[first], codes[first] = key, code
-    sift_worst(keys, codes, first, 0, room)
-    return used, out_key, out
+    if size <= room:
+        return size, np.int64(0), np.int64(0)
+    low, high = 0, size - 1
+    while low < high:  # quickselect: the place `room` lies in low .. high
+        middle = (low + high) // 2
+        pivot_key, pivot = key[middle], code[middle]
+        i, j = low, high
+        while i <= j:
+            while better(key[i], code[i], pivot_key, pivot):
+                i += 1
+            while better(pivot_key, pivot, key[j], code[j]):
+                j -= 1
+            if i <= j:
+                key[i], key[j] = key[j], key[i]
+                code[i], code[j] = code[j], code[i]
+                i += 1
+                j -= 1
+        if room <= j:
+            high = j
+        elif room >= i:
+            low = i
+        else:
+            break
+    best_key, best = key[room], code[room]
+    return room, best_key, best

@@ -17,7 +17,7 @@ MOST_MESH_EDGES = 50_000_000  # 10,000 nodes; beyond that nobody means it
 def ring_per_topic(instance: Instance) -> Edges:
     """Return a cycle through each topic's subscribers in id order; shared links count once."""
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    nodes, ends = components.nodes, components.topic_ptr[1:]
+    nodes, ends = components.nodes.astype(np.int32), components.topic_ptr[1:]
     following = np.empty_like(nodes)
     following[:-1] = nodes[1:]
     occupied = ends[ends > components.topic_ptr[:-1]]
