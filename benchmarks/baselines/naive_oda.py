@@ -1,0 +1,108 @@
+"""GM and MinMax-ODA (paper 2, Sec. III and Alg. 1) and Low-ODA (paper 3, Sec. 4), without an index.
+
+Each step computes the gain of every pair anew from the components and keeps the best. Time
+O(|V| |I|) a step, with |I| <= |V| |T| subscriptions, and at most |V|^2 steps: O(|V|^4 |T|), as
+both papers say. Memory O(|I| + |T|): Alg. 1's weights are used once, so they are not stored.
+
+Where the papers leave a choice, or ours differs:
+- A node's labels are spread over its topics once per row, so a gain is one walk along the other
+  node's topics.
+- Low-ODA finds both its edges in one scan, not two.
+- Edges of gain 0 are never added and count in no degree (paper 3); Alg. 1 of paper 2 adds and
+  later discards them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from meshwright.values import Instance
+
+GM, MINMAX, LOW = 0, 1, 2
+RULES = {"gm": GM, "minmax": MINMAX, "low": LOW}
+K = 2  # of low: e1 is taken when it gains at least K times what e2 gains
+NONE = -1
+
+Ints = npt.NDArray[np.int32]
+
+
+def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
+    """Return the edges of gm, minmax or low (k = 2) in the order added, and their gains."""
+    rule = RULES[method]
+    return _naive_oda(instance.indptr, instance.topics, instance.n_topics, rule)  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def _naive_oda(indptr, topics, n_topics, rule):
+    """Add the best edge of a scan over all pairs, until none gains."""
+    n_nodes = len(indptr) - 1
+    label = np.arange(len(topics)).astype(np.int32)  # by slot: one slot of its component
+    follower = label.copy()  # by slot: the next of its component, in a circle
+    mine = np.full(n_topics, NONE, np.int32)
+    degree = np.zeros(n_nodes, np.int32)
+    most = min(len(topics), n_nodes * (n_nodes - 1) // 2)
+    found, gains = np.empty((most, 2), np.int32), np.empty(most, np.int32)
+    count, max_degree = 0, 0
+    while True:
+        avg, low = _scan(indptr, topics, label, mine, degree, max_degree)
+        if avg[1] == 0:
+            return found[:count].copy(), gains[:count].copy()
+        use_avg = rule == GM or (rule == LOW and avg[1] >= K * low[1])
+        _, gain, _, u, v = avg if use_avg else low
+        found[count, 0], found[count, 1], gains[count] = u, v, gain
+        count += 1
+        _join(indptr, topics, label, follower, u, v)
+        degree[u] += 1
+        degree[v] += 1
+        max_degree = max(max_degree, degree[u], degree[v])
+
+
+@njit(cache=True)
+def _scan(indptr, topics, label, mine, degree, max_degree):
+    """Return gm's edge and minmax's: (maximum degree after, gain, larger degree, u, v).
+
+    Writes `mine`, and leaves it as it was.
+    """
+    n_nodes = len(degree)
+    avg = low = (n_nodes, 0, n_nodes, NONE, NONE)
+    for u in range(n_nodes):
+        for i in range(indptr[u], indptr[u + 1]):
+            mine[topics[i]] = label[i]
+        for v in range(u + 1, n_nodes):
+            gain = 0
+            for j in range(indptr[v], indptr[v + 1]):
+                one = mine[topics[j]]
+                gain += (one != NONE) & (one != label[j])
+            if gain == 0:
+                continue
+            larger = max(degree[u], degree[v])
+            after = max(max_degree, larger + 1)
+            # Pairs come in order, so only a better one replaces: ties go to the smaller.
+            if gain > avg[1] or (gain == avg[1] and larger < avg[2]):
+                avg = (after, gain, larger, u, v)
+            if after < low[0] or (
+                after == low[0] and (gain > low[1] or (gain == low[1] and larger < low[2]))
+            ):
+                low = (after, gain, larger, u, v)
+        for i in range(indptr[u], indptr[u + 1]):
+            mine[topics[i]] = NONE
+    return avg, low
+
+
+@njit(cache=True)
+def _join(indptr, topics, label, follower, u, v):
+    """Join the components of u and v in every topic that both want."""
+    i, j = indptr[u], indptr[v]
+    while i < indptr[u + 1] and j < indptr[v + 1]:
+        if topics[i] == topics[j] and label[i] != label[j]:
+            slot = j
+            while label[slot] != label[i]:
+                label[slot] = label[i]
+                slot = follower[slot]
+            # Two circles become one by exchanging their followers.
+            follower[i], follower[j] = follower[j], follower[i]
+        a, b = topics[i], topics[j]
+        i += a <= b
+        j += b <= a

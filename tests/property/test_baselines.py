@@ -1,0 +1,53 @@
+"""The references of the benchmark give, edge by edge, what the naive twins give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.baselines import edge_contrib, naive_oda
+from hypothesis import example, given, settings
+
+from tests.naive import overlays
+from tests.strategies import instance_of, interests
+
+BASELINES = pytest.mark.parametrize("baseline", [edge_contrib, naive_oda])
+METHODS = pytest.mark.parametrize("method", ["gm", "minmax", "low"])
+
+
+@METHODS
+@BASELINES
+@settings(max_examples=100)
+@example(interest={})
+@example(interest={0: set()})
+@example(interest={0: {0}})
+@example(interest={v: {0, 1, 2} for v in range(6)})
+@given(interest=interests())
+def test_a_baseline_equals_the_naive_twin(baseline, method, interest):
+    ref = getattr(overlays, method)(interest)
+    got, gains = baseline.edges(instance_of(interest), method)
+    assert [tuple(edge) for edge in got.tolist()] == ref
+    left = overlays.tcc(interest, [])
+    for i, gain in enumerate(gains.tolist()):
+        assert left - overlays.tcc(interest, ref[: i + 1]) == gain
+        left -= gain
+
+
+@METHODS
+@BASELINES
+def test_larger_instances_agree_with_the_twin_too(baseline, method):
+    rng = np.random.default_rng(7)
+    wanted = [rng.choice(12, size=rng.integers(1, 7), replace=False) for _ in range(20)]
+    interest = {v: {int(t) for t in topics} for v, topics in enumerate(wanted)}
+    got, _ = baseline.edges(instance_of(interest), method)
+    assert [tuple(edge) for edge in got.tolist()] == getattr(overlays, method)(interest)
+
+
+@METHODS
+def test_the_baselines_agree_where_the_twins_are_too_slow(method):
+    rng = np.random.default_rng(8)
+    interest = {v: set(rng.integers(0, 40, size=rng.integers(1, 20)).tolist()) for v in range(90)}
+    instance = instance_of(interest)
+    ref, ref_gains = naive_oda.edges(instance, method)
+    got, got_gains = edge_contrib.edges(instance, method)
+    assert ref.tolist() == got.tolist()
+    assert ref_gains.tolist() == got_gains.tolist()
