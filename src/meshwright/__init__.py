@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from meshwright.errors import InputError, MeshwrightError
     from meshwright.overlay import design
+    from meshwright.routing import Run, simulate, trace
+    from meshwright.smallworld import SmallWorld
     from meshwright.values import Instance, Overlay, disconnected_topics, load_instance
 
 _HOME = {
@@ -20,9 +22,13 @@ _HOME = {
     "MeshwrightError": "meshwright.errors",
     "Instance": "meshwright.values",
     "Overlay": "meshwright.values",
+    "Run": "meshwright.routing",
+    "SmallWorld": "meshwright.smallworld",
     "design": "meshwright.overlay",
     "disconnected_topics": "meshwright.values",
     "load_instance": "meshwright.values",
+    "simulate": "meshwright.routing",
+    "trace": "meshwright.routing",
 }
 
 __all__ = [
@@ -30,10 +36,14 @@ __all__ = [
     "Instance",
     "MeshwrightError",
     "Overlay",
+    "Run",
+    "SmallWorld",
     "__version__",
     "design",
     "disconnected_topics",
     "load_instance",
+    "simulate",
+    "trace",
 ]
 
 

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "methods").glob("*.md"))
 RUNNABLE = [
     *PAGES,
-    *(DOCS / f"{name}.md" for name in ("certificates", "engine", "check-and-export")),
+    *(DOCS / f"{name}.md" for name in ("certificates", "engine", "check-and-export", "routing")),
 ]
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{i}")

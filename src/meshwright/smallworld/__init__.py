@@ -1,0 +1,18 @@
+"""Instance -> SmallWorld: nodes on a ring, and one finger per node and phase."""
+
+from __future__ import annotations
+
+from meshwright.smallworld.chord_fingers import chord_fingers
+from meshwright.smallworld.random_fingers import random_fingers
+from meshwright.smallworld.random_ring import random_ring
+from meshwright.smallworld.world import SmallWorld, count_phases, small_world, violations
+
+__all__ = [
+    "SmallWorld",
+    "chord_fingers",
+    "count_phases",
+    "random_fingers",
+    "random_ring",
+    "small_world",
+    "violations",
+]
