@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from meshwright.errors import InputError, MeshwrightError
     from meshwright.overlay import design
-    from meshwright.routing import Run, simulate, trace
+    from meshwright.routing.simulate import Run, simulate
+    from meshwright.routing.trace import trace
     from meshwright.smallworld import SmallWorld
     from meshwright.values import Instance, Overlay, disconnected_topics, load_instance
 
