@@ -28,8 +28,8 @@ def command(
     force: Force = False,
 ) -> None:
     """Write an overlay as CSV, GraphML or DOT."""
-    from meshwright.overlay.dataset import load_overlay
     from meshwright.overlay.export import FORMATS, export
+    from meshwright.smallworld.dataset import load_overlay
 
     if to not in FORMATS:
         from meshwright.errors import unknown_choice

@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from meshwright.datasets import Manifest, open_dataset
+from meshwright.datasets import Manifest, open_dataset, read_table
 from meshwright.overlay.dataset import find_workload
+from meshwright.smallworld.dataset import is_small_world, world_findings
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.session import parallelism
 
@@ -75,6 +76,7 @@ def check(
     edges = spark.read.parquet(f"file://{directory}/edges.parquet")
     with progress.step("checking the links"):
         findings, gain = _check_edges(edges, manifest, source["n_nodes"])
+        findings += _check_world(manifest, directory, place)
         degrees = edges.select(F.explode(F.array("u", "v")).alias("node")).groupBy("node").count()
         names = spark.read.parquet(f"file://{place}/nodes.parquet")
         top = degrees.orderBy(F.desc("count"), "node").limit(NAMED).join(names, "node")
@@ -171,6 +173,14 @@ def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> tuple[li
     if repeated:
         wrong.append(f"{repeated:,} edges are listed more than once")
     return wrong, int(row["gain"] or 0)
+
+
+def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str]:
+    """Return where a small world lacks Property 1: n log n rows, which the driver can hold."""
+    if not is_small_world(manifest):
+        return []
+    names = read_table(workload, "nodes").sort_by("node").column("name").to_pylist()
+    return world_findings(overlay, names)
 
 
 def _compare(found: Evaluation, manifest: Manifest) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ from meshwright.values import Bounds, Instance, Overlay
 
 
 def write_overlay(
-    overlay: Overlay, out: str | Path, workload: str | Path, *, force: bool = False
+    overlay: Overlay,
+    out: str | Path,
+    workload: str | Path,
+    *,
+    force: bool = False,
+    more: Mapping[str, pa.Table] | None = None,
 ) -> Manifest:
-    """Write an overlay as a dataset that remembers its workload."""
+    """Write an overlay as a dataset that remembers its workload; `more` are further tables."""
     with staging(Path(out), "overlay", force=force) as stage:
         edges = overlay.edges
         write_table(
@@ -32,6 +38,8 @@ def write_overlay(
             ),
         )
         write_table(stage.table("topics"), topic_table(overlay))
+        for name, table in (more or {}).items():
+            write_table(stage.table(name), table)
         return stage.publish(
             {
                 "workload": str(Path(workload).absolute()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshwright.smallworld.chord_fingers import chord_fingers
+from meshwright.smallworld.dataset import load_overlay, write_overlay
 from meshwright.smallworld.random_fingers import random_fingers
 from meshwright.smallworld.random_ring import random_ring
 from meshwright.smallworld.world import SmallWorld, count_phases, small_world, violations
@@ -11,8 +12,10 @@ __all__ = [
     "SmallWorld",
     "chord_fingers",
     "count_phases",
+    "load_overlay",
     "random_fingers",
     "random_ring",
     "small_world",
     "violations",
+    "write_overlay",
 ]

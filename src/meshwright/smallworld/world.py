@@ -37,8 +37,7 @@ class SmallWorld(Overlay):
         fingers.flags.writeable = False
         object.__setattr__(self, "fingers", fingers)
         _refuse(violations(self.ring, self.fingers, self.instance.node_names))
-        own = _packed(_distinct_edges(_links(self.ring, self.fingers)))
-        if not np.array_equal(np.sort(own), np.sort(_packed(self.edges))):
+        if stray_edges(self.ring, self.fingers, self.edges, self.instance.node_names):
             raise InputError("the edges of a small world are its ring and fingers, and no others.")
 
     @property
@@ -182,6 +181,27 @@ def violations(ring: Ints, fingers: Ints, names: Sequence[str]) -> list[str]:
             f"it must be {nearest[phase]} to {behind[phase] - 1} away."
         )
     return wrong
+
+
+def stray_edges(ring: Ints, fingers: Ints, edges: Ints, names: Sequence[str]) -> list[str]:
+    """Return where the edges are not those of a ring and its fingers, in words."""
+    own = _packed(_distinct_edges(_links(ring, fingers)))
+    listed = _packed(edges)
+    return [
+        *(f"{_said(e, names)} is on the ring or a finger and no edge." for e in _less(own, listed)),
+        *(f"{_said(e, names)} is an edge, and no finger." for e in _less(listed, own)),
+    ]
+
+
+def _less(some: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> list[int]:
+    left: list[int] = np.setdiff1d(some, others).tolist()
+    return left
+
+
+def _said(edge: int, names: Sequence[str]) -> str:
+    u, v = edge >> 32, edge & 0xFFFFFFFF
+    n = len(names)
+    return " - ".join(repr(names[w]) if w < n else str(w) for w in (u, v))
 
 
 def _ring_violations(ring: Ints, names: Sequence[str]) -> list[str]:
