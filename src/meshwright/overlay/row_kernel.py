@@ -14,6 +14,7 @@ When a row comes up:
 - its best is the bound: scan the row again. So too when looking at stale pairs has cost as much
   as a scan.
 
+Pairs that are out for good (`bar_kernel`) are dropped when they come up and left out of scans.
 Degree limits are phases: under a limit `cap`, pairs with a full node do not take part. They are
 parked behind the row's heap, or under `rest`, a bound on their gains, until the limit is raised.
 """
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from numba import njit
 
 from meshwright.kernels.components import clear_away, drop_connected, gain_with, lay_out
+from meshwright.overlay.bar_kernel import Bars, barred, new_bars
 from meshwright.overlay.count_kernel import count_dense, count_sparse, row_cost
 from meshwright.overlay.pair_kernel import (
     NO_DEGREE,
@@ -72,6 +74,7 @@ class Rows(NamedTuple):
     heap_key: Longs
     heap_code: Longs
     meta: Longs
+    bars: Bars
 
 
 class Scratch(NamedTuple):
@@ -98,7 +101,15 @@ def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
     )
 
 
-def new_rows(indptr: Longs, ids: Ints, rank: Ints, *, by_degree: bool, cache: int = CACHE) -> Rows:
+def new_rows(
+    indptr: Longs,
+    ids: Ints,
+    rank: Ints,
+    *,
+    by_degree: bool,
+    cache: int = CACHE,
+    bars: Bars | None = None,
+) -> Rows:
     """Return empty rows over ranked nodes; `scan_rows` and `set_row_cap` make them ready."""
     n_nodes = len(indptr) - 1
     # A node that wants much is a partner of many and uses its cache up sooner.
@@ -125,6 +136,7 @@ def new_rows(indptr: Longs, ids: Ints, rank: Ints, *, by_degree: bool, cache: in
         heap_key=longs(n_nodes),
         heap_code=longs(n_nodes),
         meta=np.array([0, NO_DEGREE, by_degree], dtype=np.int64),
+        bars=bars or new_bars(ids),
     )
 
 
@@ -137,7 +149,7 @@ def scan(c, rows, degree, scratch, u):
     """
     cap, by_degree, first = rows.meta[1], rows.meta[2], rows.row[u]
     keys, codes, gains, touched, ids = rows.key, rows.code, scratch.gains, scratch.touched, rows.ids
-    room = rows.row[u + 1] - first
+    bars, room = rows.bars, rows.row[u + 1] - first
     full_room = 0 if cap == NO_DEGREE else room // 4
     room -= full_room
     drop_connected(c, u)
@@ -162,7 +174,7 @@ def scan(c, rows, degree, scratch, u):
         for i in range(begin, end):
             w = np.uint32(behind + i) if dense else touched[i]
             gain = gains[w]
-            if gain < least:
+            if gain < least or barred(bars, u, w):
                 continue
             key, code = pair_key(by_degree, degree, gain, u, w), pair_code(ids, u, w)
             if degree[w] >= cap:
@@ -309,6 +321,9 @@ def settle(c, rows, degree, scratch, u):
         w = partner_of(ids, rank, codes[first], u)
         if degree[w] >= cap:
             park_full(rows, degree, u)
+            continue
+        if barred(rows.bars, u, w):
+            drop_first(rows, u)
             continue
         # Degrees are at hand; the gain, which costs more, is counted only if they still hold.
         fresh = pair_key(by_degree, degree, gain_of(key), u, w)

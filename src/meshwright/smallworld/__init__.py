@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from meshwright.smallworld.chord_fingers import chord_fingers
 from meshwright.smallworld.dataset import load_overlay, write_overlay
+from meshwright.smallworld.gswico_fingers import gswico_fingers
+from meshwright.smallworld.gswico_ring import gswico_ring
 from meshwright.smallworld.random_fingers import random_fingers
 from meshwright.smallworld.random_ring import random_ring
 from meshwright.smallworld.world import SmallWorld, count_phases, small_world, violations
@@ -12,6 +14,8 @@ __all__ = [
     "SmallWorld",
     "chord_fingers",
     "count_phases",
+    "gswico_fingers",
+    "gswico_ring",
     "load_overlay",
     "random_fingers",
     "random_ring",
