@@ -1,4 +1,4 @@
-"""Ingest, generate, sample and stats on a master given by its URL; prints the digests as JSON.
+"""Ingest, simulate, generate, sample and stats on a master given by its URL; prints the digests.
 
 Run as a process of its own, since a process has but one Spark:
 pipeline.py DIRECTORY all|ingest [MASTER]
@@ -10,7 +10,11 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from meshwright.routing.on_spark import simulate_on_spark
 from meshwright.spark.session import spark_session
+from meshwright.values import Instance, Overlay
 from meshwright.workload.generate import generate
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sample import sample
@@ -24,7 +28,13 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
     spark = spark_session(master)
     (place / "s.edges").write_text(EDGES)
     users = ingest(spark, [str(place / "s.edges")], place / "users", directed=False)
-    found: dict[str, object] = {"ingest": users["digest"], "n_rejected": users["n_rejected"]}
+    linked = chain(place / "users")
+    routed = simulate_on_spark(spark, linked, place / "run", routing="tree", publications=9000)
+    found: dict[str, object] = {
+        "ingest": users["digest"],
+        "n_rejected": users["n_rejected"],
+        "simulate": routed["digest"],
+    }
     if what == "ingest":
         return found
     drawn = generate(
@@ -38,6 +48,13 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
         "sample": few["digest"],
         "stats": json.loads(json.dumps(stats)),
     }
+
+
+def chain(workload: Path) -> Overlay:
+    """Return an overlay of the users in which each is linked to the next."""
+    instance = Instance.load(workload)
+    edges = np.column_stack((np.arange(instance.n_nodes - 1), np.arange(1, instance.n_nodes)))
+    return Overlay(instance, edges, np.zeros(len(edges), np.int32), "chain")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pipeline on two executor processes, and ingest through Spark Connect: as in local mode.
+"""The pipeline on two executor processes, ingest and simulate through Spark Connect: as locally.
 
 Nothing may rely on the driver's memory or on what only the driver's process has loaded.
 """
@@ -43,6 +43,6 @@ def test_a_cluster_of_two_processes_gives_the_same_digests(locally, tmp_path):
     assert elsewhere(tmp_path / "cluster", "all", "local-cluster[2,1,1024]") == locally
 
 
-def test_a_spark_connect_server_gives_the_same_digest(locally, tmp_path):
+def test_a_spark_connect_server_gives_the_same_digests(locally, tmp_path):
     found = elsewhere(tmp_path / "connect", "ingest", SPARK_REMOTE="local[2]")
-    assert found == {name: locally[name] for name in ("ingest", "n_rejected")}
+    assert found == {name: locally[name] for name in ("ingest", "n_rejected", "simulate")}

@@ -42,9 +42,19 @@ def root(
 
 def load_verbs() -> None:
     """Register every verb, in the order of the data flow."""
-    from meshwright.cli import check, demo, design, export, generate, ingest, sample, stats
+    from meshwright.cli import (
+        check,
+        demo,
+        design,
+        export,
+        generate,
+        ingest,
+        sample,
+        simulate,
+        stats,
+    )
 
-    for module in (demo, ingest, generate, sample, stats, design, check, export):
+    for module in (demo, ingest, generate, sample, stats, design, check, export, simulate):
         module.register(app)
 
 

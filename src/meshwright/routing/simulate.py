@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from meshwright.errors import InputError
+from meshwright.routing.digest import run_digest
 from meshwright.routing.draw_kernel import draw_publications
 from meshwright.routing.protocols import Router, router
 from meshwright.routing.tables import Ints, Longs, Subscribers, subscribers_of
@@ -47,6 +48,11 @@ class Run:
     load: pa.Table  # node, sent, received
     totals: Mapping[str, Any]
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the two tables: equal to the digest of a run dataset with the same."""
+        return run_digest(self.publications, self.load)
+
 
 class Draws(NamedTuple):
     """What publications are drawn from; arrays only, so it can be shipped to a task."""
@@ -54,6 +60,22 @@ class Draws(NamedTuple):
     live: Ints  # the topics that may be drawn
     cumulative: npt.NDArray[np.float64]  # their shares added up, or empty: all alike
     subscribers: Subscribers
+
+
+class Sums(NamedTuple):
+    """What publications came to together; sums of parts add up to those of the whole."""
+
+    publications: int = 0
+    deliveries: int = 0
+    missed: int = 0
+    overhead: int = 0
+    hops_sum: int = 0
+    hops_max: int = 0
+
+    def plus(self, other: Sums) -> Sums:
+        """Return the sums of both."""
+        added = Sums(*[one + another for one, another in zip(self, other, strict=True)])
+        return added._replace(hops_max=max(self.hops_max, other.hops_max))
 
 
 class Part(NamedTuple):
@@ -108,7 +130,7 @@ def simulate(
         seed=seed,
         publications=publication_table(part),
         load=load_table(part.tally.sent, part.tally.received),
-        totals=totals_of(part.tally.counts, part.tally.sent, part.tally.received),
+        totals=totals_of(sums_of(part.tally.counts), part.tally.sent, part.tally.received),
     )
 
 
@@ -179,20 +201,49 @@ def load_table(sent: Longs, received: Longs) -> pa.Table:
     return pa.table({"node": nodes, "sent": sent, "received": received})
 
 
-def totals_of(counts: Longs, sent: Longs, received: Longs) -> dict[str, Any]:
-    """Return the sums over all publications; the mean of hops is over all deliveries."""
-    deliveries = int(counts[:, DELIVERIES].sum())
+def sums_of(counts: Longs) -> Sums:
+    """Return what a table of counts, a row per publication, adds up to."""
+    added = counts.sum(axis=0)
+    return Sums(
+        publications=len(counts),
+        deliveries=int(added[DELIVERIES]),
+        missed=int(added[MISSED]),
+        overhead=int(added[OVERHEAD]),
+        hops_sum=int(added[HOPS_SUM]),
+        hops_max=int(counts[:, HOPS_MAX].max(initial=0)),
+    )
+
+
+def totals_of(sums: Sums, sent: Longs, received: Longs) -> dict[str, Any]:
+    """Return the totals of a run; the mean of hops is over all deliveries."""
+    load = sent + received
     return {
-        "publications": len(counts),
-        "deliveries": deliveries,
-        "missed": int(counts[:, MISSED].sum()),
-        "overhead": int(counts[:, OVERHEAD].sum()),
+        "publications": sums.publications,
+        "deliveries": sums.deliveries,
+        "missed": sums.missed,
+        "overhead": sums.overhead,
         "messages": int(sent.sum()),
-        "hops_mean": int(counts[:, HOPS_SUM].sum()) / deliveries if deliveries else None,
-        "hops_max": int(counts[:, HOPS_MAX].max()) if deliveries else None,
+        "hops_mean": sums.hops_sum / sums.deliveries if sums.deliveries else None,
+        "hops_max": sums.hops_max if sums.deliveries else None,
         **_spread("sent", sent),
         **_spread("received", received),
+        **_spread("load", load),
+        "busiest_share": busiest_share(load),
     }
+
+
+def busiest_share(load: Longs) -> float:
+    """Return the share of all load that the busiest hundredth of the nodes carries.
+
+    Examples
+    --------
+    >>> busiest_share(np.array([6, 1, 1, 2]))  # of four nodes, that is one
+    0.6
+
+    """
+    total = int(load.sum())
+    n_busiest = -(-len(load) // 100)
+    return int(np.sort(load)[len(load) - n_busiest :].sum()) / total if total else 0.0
 
 
 def _spread(what: str, load: Longs) -> dict[str, float]:

@@ -63,15 +63,20 @@ def subscribers_of(instance: Instance, names: Ints | None = None) -> Subscribers
 def ring_tables(overlay: Overlay, routing: str) -> RingTables:
     """Return the tables of a small world; raise for an overlay that is none."""
     if not isinstance(overlay, SmallWorld):
-        raise InputError(
-            f"{routing} routes on small worlds, and a {overlay.method} overlay has no ring. "
-            "Use routing='tree', or design with method sl, s, l or none."
-        )
+        raise no_small_world(routing, overlay.method)
     return RingTables(
         overlay.ring,
         overlay.positions,
         reaches(overlay.ring, overlay.fingers),
         subscribers_of(overlay.instance, overlay.positions),
+    )
+
+
+def no_small_world(routing: str, method: str) -> InputError:
+    """Return the error for a protocol that needs a ring where there is none."""
+    return InputError(
+        f"{routing} routes on small worlds, and a {method} overlay has no ring. "
+        "Use routing 'tree', or design with method sl, s, l or none."
     )
 
 
