@@ -20,15 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._instances import RESULTS, load, prepare
 from meshwright.values import Instance
 
-RESULTS = Path(__file__).parent / "results"
-FACEBOOK = "facebook100-cornell5/Cornell5.edges.txt.gz"
-TWITTER = "ego-twitter/twitter_combined.rebuilt.txt.gz"
 METHODS = ("gm", "minmax", "low", "cd", "cd1", "cd2")
-INSTANCES = ("fb1k", "fb10k", "tw10k", "zipf10k", "cornell5", "ego-twitter", "unif10k")
 FLOOR_ROWS = 1_000
-SEED = 1
 
 
 def run(arguments: list[str]) -> None:
@@ -103,33 +99,3 @@ def matrix_product(instance: Instance) -> None:
     wanted_by = wants.T.tocsr()
     for start in range(0, instance.n_nodes, FLOOR_ROWS):
         wants[start : start + FLOOR_ROWS] @ wanted_by
-
-
-def prepare(name: str, data: Path | None) -> Path:
-    """Return the workload of an instance, made on first use and kept with the results."""
-    place = RESULTS / "instances" / name
-    if place.exists():
-        return place
-    from meshwright.spark.session import spark_session
-    from meshwright.workload.generate import generate
-    from meshwright.workload.ingest import ingest
-    from meshwright.workload.sample import sample
-
-    spark = spark_session()
-    if name == "zipf10k":
-        ten = (10, 10)
-        generate(spark, "zipf", place, nodes=10_000, topics=100, subscriptions=ten, alpha=0.5)
-        return place
-    if name == "unif10k":
-        generate(spark, "unif", place, nodes=10_000, topics=1_000, subscriptions=(20, 600))
-        return place
-    whole = {"fb1k": "cornell5", "fb10k": "cornell5", "tw10k": "ego-twitter"}.get(name)
-    if whole:
-        nodes = 1_000 if name == "fb1k" else 10_000
-        sample(spark, prepare(whole, data), place, nodes=nodes, seed=SEED)
-        return place
-    if data is None or name not in INSTANCES:
-        raise SystemExit(f"error: {name} needs --data DIR; instances: {', '.join(INSTANCES)}")
-    source = data / (FACEBOOK if name == "cornell5" else TWITTER)
-    ingest(spark, [str(source)], place, format="edges", directed=name != "cornell5")
-    return place

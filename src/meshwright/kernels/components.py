@@ -96,33 +96,40 @@ def gain_with(c, own, v):
 @njit(cache=True)
 def join(c, u, v):
     """Add the edge (u, v): join the components of each common topic. Return the gain."""
-    topics, slot_label, open_count = c.topics, c.slot_label, c.open_count
-    label, follower, size, slot_at = c.label, c.follower, c.size, c.slot_at
+    topics, slot_label = c.topics, c.slot_label
     i, end_i = c.indptr[u], c.row_end[u]
     j, end_j = c.indptr[v], c.row_end[v]
     gain = 0
     while i < end_i and j < end_j:
         a, b = topics[i], topics[j]
         if a == b and slot_label[i] != slot_label[j]:
-            # The members of the smaller component take the label of the larger.
-            one, other = slot_label[i], slot_label[j]
-            if size[one] < size[other]:
-                one, other = other, one
-            size[one] += size[other]
-            position = other
-            while True:
-                label[position] = one
-                slot_label[slot_at[position]] = one
-                position = follower[position]
-                if position == other:
-                    break
-            # Two circles become one by exchanging their followers.
-            follower[one], follower[other] = follower[other], follower[one]
-            open_count[a] -= 1
+            join_two(c, a, slot_label[i], slot_label[j])
             gain += 1
         i += a <= b
         j += b <= a
     return gain
+
+
+@njit(cache=True)
+def join_two(c, topic, one, other):
+    """Join two components of a topic, given by their labels."""
+    slot_label, label, follower, size, slot_at = (
+        c.slot_label, c.label, c.follower, c.size, c.slot_at
+    )  # fmt: skip
+    # The members of the smaller component take the label of the larger.
+    if size[one] < size[other]:
+        one, other = other, one
+    size[one] += size[other]
+    position = other
+    while True:
+        label[position] = one
+        slot_label[slot_at[position]] = one
+        position = follower[position]
+        if position == other:
+            break
+    # Two circles become one by exchanging their followers.
+    follower[one], follower[other] = follower[other], follower[one]
+    c.open_count[topic] -= 1
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from meshwright.errors import InputError
 from meshwright.kernels.components import new_components
 from meshwright.kernels.threads import in_parts
 from meshwright.overlay import engine_kernel as kernel
+from meshwright.overlay.last_level_kernel import new_last_level, run_last_level
 from meshwright.overlay.pair_kernel import NO_DEGREE
 from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
 from meshwright.overlay.sweep_kernel import BLOCK, new_sweep, note_blocks
@@ -101,7 +102,7 @@ class _Run:
         self._stop = most
         self._edges = np.empty((most, 2), dtype=np.int32)
         self._gains = np.empty(most, dtype=np.int32)
-        self._n_edges = 0
+        self._n_edges = self._reported = self._joined = 0
         self._state = kernel.State(
             components=components,
             table=new_table(instance.n_nodes if table else 0, self._largest, wide=path.wide),
@@ -121,7 +122,7 @@ class _Run:
             self._run_phases()
         else:
             kernel.set_cap(self._state, self._queue, NO_LIMIT)
-            self._run(self._queue)
+            self._run(NO_LIMIT)
         return self._edges[: self._n_edges].copy(), self._gains[: self._n_edges].copy()
 
     def _new_queue(self) -> kernel.Queue:
@@ -160,26 +161,26 @@ class _Run:
         while limit <= last and self._n_edges < self._stop:
             before = self._n_edges
             kernel.set_cap(self._state, self._queue, limit)
-            self._run(self._queue)
+            self._run(limit)
             if self._n_edges == before:
                 return
             limit += 1
 
-    def _run(self, queue: kernel.Queue) -> None:
-        while True:
-            before = self._n_edges
-            stop = min(self._stop, before + EDGES_AT_ONCE)
-            self._n_edges = kernel.run(self._state, queue, self._edges, self._gains, before, stop)
+    def _run(self, limit: int) -> None:
+        left = -1
+        while left < 0 and self._n_edges < self._stop:
+            self._n_edges, left = kernel.run(
+                self._state, self._queue, self._edges, self._gains, self._n_edges, self._next()
+            )
             self._report()
-            if self._n_edges < stop or self._n_edges == self._stop:
-                return
+        if left == 1:
+            self._run_last_level(limit)
 
     def _run_low(self, threshold: Fraction) -> None:
-        capped, cap = self._new_queue(), 0
+        capped, cap, left = self._new_queue(), 0, -1
         kernel.set_cap(self._state, self._queue, NO_LIMIT)
-        while True:
-            stop = min(self._stop, self._n_edges + EDGES_AT_ONCE)
-            self._n_edges, cap = kernel.run_low(
+        while left < 0 and self._n_edges < self._stop:
+            self._n_edges, cap, left = kernel.run_low(
                 self._state,
                 self._queue,
                 capped,
@@ -187,17 +188,47 @@ class _Run:
                 self._edges,
                 self._gains,
                 self._n_edges,
-                stop,
+                self._next(),
                 threshold.numerator,
                 threshold.denominator,
             )
             self._report()
-            if self._n_edges < stop or self._n_edges == self._stop:
-                return
+        if left == 1:
+            # gm and minmax agree on the best of all pairs when all gain the same.
+            self._run_last_level(NO_LIMIT)
+
+    def _run_last_level(self, limit: int) -> None:
+        """Add the edges of gain 1 whose nodes stay within a degree limit."""
+        components, rank, degree = self._state.components, self._state.rank, self._state.degree
+        level = new_last_level(components, rank, by_degree=self._rule.by_degree)
+        first = self._n_edges
+        while self._n_edges < self._stop:
+            before, stop = self._n_edges, self._next()
+            self._n_edges = run_last_level(
+                components,
+                level,
+                degree,
+                self._ids,
+                rank,
+                limit - 1,
+                self._edges,
+                self._gains,
+                before,
+                stop,
+            )
+            self._report()
+            if self._n_edges < stop:
+                break
+        self._state.scratch.clock[0] += self._n_edges - first
+
+    def _next(self) -> int:
+        """Return the number of edges at which to look at the clock again."""
+        return min(self._stop, self._n_edges + EDGES_AT_ONCE)
 
     def _report(self) -> None:
-        joined = int(self._gains[: self._n_edges].sum(dtype=np.int64))
-        self._tell(joined / self._mu if self._mu else 1.0)
+        self._joined += int(self._gains[self._reported : self._n_edges].sum(dtype=np.int64))
+        self._reported = self._n_edges
+        self._tell(self._joined / self._mu if self._mu else 1.0)
 
 
 def by_size(instance: Instance) -> npt.NDArray[np.int32]:

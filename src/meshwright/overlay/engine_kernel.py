@@ -67,14 +67,18 @@ def add(state, rank, code, edges, gains, n_edges):
 
 @njit(cache=True)
 def run(state, queue, edges, gains, n_edges, stop):
-    """Add best edges until there are `stop` of them or none is left; return their number."""
+    """Add best edges until there are `stop` of them, or none, or with rows only ones of gain 1.
+
+    Return their number and the gain of the best pair left; -1 when that was not looked for.
+    """
+    last_gain = 0 if len(state.table.lost) > 0 else 1
     while n_edges < stop:
         key, code = find_best(state, queue)
-        if key == 0:
-            break
+        if gain_of(key) <= last_gain:
+            return n_edges, gain_of(key)
         add(state, state.rank, code, edges, gains, n_edges)
         n_edges += 1
-    return n_edges
+    return n_edges, -1
 
 
 @njit(cache=True)
@@ -83,16 +87,17 @@ def run_low(state, queue, capped, cap, edges, gains, n_edges, stop, numerator, d
 
     k is a fraction. The capped queue stands for minmax: its cap is the maximum degree, or one
     more when no pair of positive gain keeps that; 0 before the first edge.
-    Return the number of edges and the cap.
+    Return the number of edges, the cap, and the gain of the best pair left as `run` does.
     """
     rank, degree = state.rank, state.degree
+    last_gain = 0 if len(state.table.lost) > 0 else 1
     top = np.int64(0)
     for links in degree:
         top = max(top, links)
     while n_edges < stop:
         key, code = find_best(state, queue)
-        if key == 0:
-            break
+        if gain_of(key) <= last_gain:
+            return n_edges, cap, gain_of(key)
         if cap != top and cap != top + 1:
             cap = max(top, 1)
             set_cap(state, capped, cap)
@@ -107,4 +112,4 @@ def run_low(state, queue, capped, cap, edges, gains, n_edges, stop, numerator, d
         for node in edges[n_edges]:
             top = max(top, degree[rank[node]])
         n_edges += 1
-    return n_edges, cap
+    return n_edges, cap, -1
