@@ -12,10 +12,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from meshwright.errors import InputError, MeshwrightError
-    from meshwright.overlay import design
     from meshwright.routing.simulate import Run, simulate
     from meshwright.routing.trace import trace
-    from meshwright.smallworld import SmallWorld
+    from meshwright.smallworld import SmallWorld, design
     from meshwright.values import Instance, Overlay, disconnected_topics, load_instance
 
 _HOME = {
@@ -25,7 +24,7 @@ _HOME = {
     "Overlay": "meshwright.values",
     "Run": "meshwright.routing",
     "SmallWorld": "meshwright.smallworld",
-    "design": "meshwright.overlay",
+    "design": "meshwright.smallworld",
     "disconnected_topics": "meshwright.values",
     "load_instance": "meshwright.values",
     "simulate": "meshwright.routing",

@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
+from meshwright.datasets import read_table, write_table
 from meshwright.values import Instance
 from tests.datasets import write_instance
 
@@ -81,3 +83,45 @@ def test_json_is_the_manifest(tmp_path, workload):
     again = meshwright("design", "w", "-o", "o", cwd=tmp_path)
     assert again.returncode == 2
     assert "exists. Pass --force to replace it" in again.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sl"], ["s", "--fingers", "random", "--seed", "7"], ["l", "--seed", "7"], ["none"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_small_worlds_are_designed_with_ring_and_fingers(tmp_path, workload, arguments):
+    designed = meshwright("design", "w", "-o", "o", "--method", *arguments, cwd=tmp_path)
+    assert designed.returncode == 0, designed.stderr
+    assert "a ring, and 3 fingers per node" in designed.stdout
+    assert (tmp_path / "o" / "ring.parquet").is_file()
+    assert (tmp_path / "o" / "fingers.parquet").is_file()
+    exported = meshwright("export", "o", "--to", "csv", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert manifest["rows"]["ring"] == 6
+    assert manifest["seed"] == (7 if "7" in arguments else 1)
+    lines = (tmp_path / "o.csv").read_text().splitlines()
+    assert len(lines) == manifest["n_edges"] + 1
+
+
+def test_check_verifies_property_1(tmp_path, workload):
+    designed = meshwright("design", "w", "-o", "o", "--method", "sl", cwd=tmp_path)
+    assert designed.returncode == 0, designed.stderr
+    checked = meshwright("check", "o", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "the ring visits each node once, and every finger is within its" in checked.stdout
+    assert "all claims of the manifest hold" in checked.stdout
+    fingers = read_table(tmp_path / "o", "fingers")
+    wrong = pa.array([0, *fingers.column("finger").to_pylist()[1:]], pa.int32())
+    write_table(tmp_path / "o" / "fingers.parquet", fingers.set_column(2, "finger", wrong))
+    refused = meshwright("check", "o", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "'edge-0': the finger of phase 0 leads to 'edge-0', 0 away" in refused.stderr
+    assert "it must be 1 to 1 away" in refused.stderr
+
+
+def test_bad_fingers_end_with_2(tmp_path, workload):
+    ended = meshwright("design", "w", "-o", "o", "-m", "sl", "--fingers", "chord", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "sl does not take fingers" in ended.stderr

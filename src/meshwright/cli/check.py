@@ -68,5 +68,7 @@ def print_evaluation(overlay: Path, found: Evaluation) -> None:
         print_table(("diameter", "topics"), found.diameters)
     print("\nbusiest nodes")
     print_table(("node", "links"), found.busiest[:5])
+    if found.property_1:
+        print("\nthe ring visits each node once, and every finger is within its phase")
     if not found.findings:
         print("\nall claims of the manifest hold")

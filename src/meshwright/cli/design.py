@@ -31,7 +31,7 @@ def command(
             "--method",
             "-m",
             help="gm, minmax, low, gpa, gpm, cd, cd1, cd2, spidercast, random-average, "
-            "random-max, ring-per-topic, star or full-mesh.",
+            "random-max, ring-per-topic, star, full-mesh, or a small world: sl, s, l, none.",
         ),
     ] = "gm",
     max_edges: Annotated[
@@ -67,23 +67,26 @@ def command(
         bool | None,
         typer.Option("--relay/--no-relay", help="star: link all nodes, or those that share."),
     ] = None,
+    fingers: Annotated[
+        str | None, typer.Option("--fingers", help="s, none: chord or random. [default: chord]")
+    ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="spidercast, random-*: the seed. [default: 1]")
+        int | None,
+        typer.Option("--seed", help="spidercast, random-*, small worlds: the seed. [default: 1]"),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Decide which nodes to link; prints the certificate."""
     from meshwright.datasets import read_manifest, refuse_overwrite
-    from meshwright.overlay import design
-    from meshwright.overlay.dataset import write_overlay
     from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
     from meshwright.overlay.methods import check_choice
+    from meshwright.smallworld import ALL_METHODS, design, write_overlay
     from meshwright.spark.progress import Progress
     from meshwright.spark.session import machine_memory
     from meshwright.values import Instance
 
-    check_choice(method)
+    check_choice(method, ALL_METHODS)
     read_manifest(workload, "workload")
     refuse_overwrite(out.absolute(), force=force)
     progress = Progress(2)
@@ -108,6 +111,7 @@ def command(
             k_greedy=k_greedy,
             k_random=k_random,
             relay=relay,
+            fingers=fingers,
             seed=seed,
         )
     manifest = write_overlay(overlay, out, workload, force=force)
@@ -124,7 +128,11 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         f"{name} {value}" for name, value in manifest["parameters"].items() if value is not None
     ]
     method = manifest["method"] + (f" ({', '.join(told)})" if told else "")
-    print_facts({"method": method, "seconds": f"{manifest['seconds']:.2f}"})
+    facts = {"method": method, "seconds": f"{manifest['seconds']:.2f}"}
+    if manifest.rows.get("ring"):
+        phases = manifest.rows["fingers"] // manifest.rows["ring"]
+        facts["small world"] = f"a ring, and {phases} fingers per node"
+    print_facts(facts)
     bounds = manifest["bounds"]
     rows: list[tuple[str, object, object, object]] = []
     if manifest["connected"]:

@@ -19,6 +19,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from meshwright.datasets import Manifest, open_dataset, read_table
 from meshwright.overlay.dataset import find_workload
+from meshwright.smallworld import WORLDS
 from meshwright.smallworld.dataset import is_small_world, world_findings
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.session import parallelism
@@ -52,6 +53,7 @@ class Evaluation:
     busiest: tuple[tuple[str, int], ...]  # the nodes with most links
     diameter: tuple[int, int]  # the largest over the topics: at least, at most
     diameters: tuple[tuple[int, int], ...]  # (diameter, how many topics), connected topics only
+    property_1: bool | None  # whether a small world is one; None for other overlays
     findings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +78,8 @@ def check(
     edges = spark.read.parquet(f"file://{directory}/edges.parquet")
     with progress.step("checking the links"):
         findings, gain = _check_edges(edges, manifest, source["n_nodes"])
-        findings += _check_world(manifest, directory, place)
+        property_1 = _check_world(manifest, directory, place)
+        findings += property_1 or []
         degrees = edges.select(F.explode(F.array("u", "v")).alias("node")).groupBy("node").count()
         names = spark.read.parquet(f"file://{place}/nodes.parquet")
         top = degrees.orderBy(F.desc("count"), "node").limit(NAMED).join(names, "node")
@@ -112,6 +115,7 @@ def check(
         busiest=tuple(busiest),
         diameter=(low, high),
         diameters=tuple(sorted((row["diameter_low"], row["count"]) for row in spread)),
+        property_1=None if property_1 is None else not property_1,
         findings=(),
     )
     joined = n_subscriptions - n_components
@@ -175,10 +179,14 @@ def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> tuple[li
     return wrong, int(row["gain"] or 0)
 
 
-def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str]:
-    """Return where a small world lacks Property 1: n log n rows, which the driver can hold."""
+def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str] | None:
+    """Return where a small world lacks Property 1: n log n rows, which the driver can hold.
+
+    None for overlays that are none.
+    """
     if not is_small_world(manifest):
-        return []
+        by_method = manifest.get("method") in WORLDS
+        return ["by its method it is a small world, but it has no ring"] if by_method else None
     names = read_table(workload, "nodes").sort_by("node").column("name").to_pylist()
     return world_findings(overlay, names)
 

@@ -20,6 +20,7 @@ from meshwright.overlay.today import full_mesh, hub, ring_per_topic, star
 from meshwright.values import Instance
 
 TIES = ("degree", "id")
+FINGERS = ("chord", "random")
 MOST_BUDGET = 2**31 - 1
 
 
@@ -82,10 +83,12 @@ METHODS: Mapping[str, Method] = {
 }
 
 
-def choose(method: str, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
+def choose(
+    method: str, given: Mapping[str, Any], methods: Mapping[str, Method] = METHODS
+) -> tuple[Method, dict[str, Any]]:
     """Return the method and its parameters, defaults filled in; raise when they do not fit."""
-    check_choice(method)
-    chosen = METHODS[method]
+    check_choice(method, methods)
+    chosen = methods[method]
     asked = {name: value for name, value in given.items() if value is not None}
     for name in asked:
         if name not in chosen.defaults:
@@ -99,10 +102,10 @@ def choose(method: str, given: Mapping[str, Any]) -> tuple[Method, dict[str, Any
     return chosen, parameters
 
 
-def check_choice(method: str) -> None:
+def check_choice(method: str, methods: Mapping[str, Method] = METHODS) -> None:
     """Raise unless there is a method of that name."""
-    if method not in METHODS:
-        raise unknown_choice("method", method, METHODS)
+    if method not in methods:
+        raise unknown_choice("method", method, methods)
 
 
 def edges_of_average(instance: Instance, average_degree: float) -> int:
@@ -121,6 +124,8 @@ def _check(parameters: Mapping[str, Any]) -> None:
             raise InputError(f"{name} is {value!r}; give a whole number from 1 to {MOST_BUDGET:,}.")
     if parameters.get("ties", "degree") not in TIES:
         raise unknown_choice("ties", parameters["ties"], TIES)
+    if parameters.get("fingers", "chord") not in FINGERS:
+        raise unknown_choice("fingers", parameters["fingers"], FINGERS)
     k = parameters.get("k", 1)
     if not (isinstance(k, int | float) and math.isfinite(k) and k >= 1):
         raise InputError(f"k is {k!r}; give a number of at least 1.")

@@ -79,11 +79,13 @@ def _greedy(
     begin(rows, degree, cap)
     scratch = new_scratch(n, instance.n_topics, room)
     edges, n_edges = np.empty((most, 2), dtype=np.int32), 0
+    missing = int(np.maximum(np.bincount(topics) - 1, 0).sum())
     while n_edges < most:
         stop = min(most, n_edges + EDGES_AT_ONCE)
         n_edges = run_world(components, rows, degree, scratch, edges, n_edges, stop)
         if tell is not None:
-            tell(n_edges / most)
+            apart = int(np.maximum(components.open_count - 1, 0).sum(dtype=np.int64))
+            tell(1 - apart / missing if missing else 1.0)
         if n_edges < stop:
             break
     return edges[:n_edges].copy()

@@ -1,0 +1,110 @@
+"""The four small worlds by name: what they are made of, what they take, what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import meshwright as mw
+from meshwright.errors import InputError
+from meshwright.overlay import METHODS
+from meshwright.smallworld import (
+    ALL_METHODS,
+    WORLDS,
+    chord_fingers,
+    gswico_fingers,
+    gswico_ring,
+    random_fingers,
+    random_ring,
+    violations,
+)
+from meshwright.values import Instance
+
+SIZES = [1, 2, 3, 5, 8, 21]
+
+
+def instance_of_size(n, n_topics=9):
+    rng = np.random.default_rng(n)
+    wants = {f"n{v:02}": set(rng.integers(0, n_topics, 4).tolist()) for v in range(n)}
+    pairs = [(node, f"t{t}") for node, topics in wants.items() for t in topics if node != "n01"]
+    return Instance.from_pairs(pairs, nodes=list(wants))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("method", WORLDS)
+def test_every_world_of_every_size_has_property_1(method, n):
+    world = mw.design(instance_of_size(n), method)
+    assert isinstance(world, mw.SmallWorld)
+    assert violations(world.ring, world.fingers, world.instance.node_names) == []
+    assert world.method == method
+    assert world.bounds is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "ring", "fingers"),
+    [
+        ("sl", {}, "gain", "gain"),
+        ("s", {}, "gain", "chord"),
+        ("s", {"fingers": "random"}, "gain", "random"),
+        ("l", {}, "random", "gain"),
+        ("none", {}, "random", "chord"),
+        ("none", {"fingers": "random"}, "random", "random"),
+    ],
+)
+def test_each_world_is_made_of_the_parts_of_table_2(method, options, ring, fingers):
+    instance, n, seed = instance_of_size(21), 21, 7
+    world = mw.design(instance, method, seed=seed, certify=False, **options)
+    order = gswico_ring(instance) if ring == "gain" else random_ring(n, seed)
+    parts = {
+        "gain": gswico_fingers(instance, order),
+        "chord": chord_fingers(n),
+        "random": random_fingers(n, seed),
+    }
+    assert np.array_equal(world.ring, order)
+    assert np.array_equal(world.fingers[order], order[parts[fingers]])
+    assert world.seed == seed
+    assert world.bounds is None
+
+
+def test_what_is_chosen_by_gain_supports_more():
+    support = {m: mw.design(instance_of_size(40, 60), m, certify=False).support for m in WORLDS}
+    assert support["sl"] == max(support.values())
+    assert support["none"] == min(support.values())
+
+
+def test_the_share_of_joins_is_told_and_grows():
+    told = []
+    world = mw.design(instance_of_size(21), "sl", tell=told.append, certify=False)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(world.support, abs=0.05)
+
+
+def test_an_instance_without_nodes_is_an_empty_world():
+    world = mw.design(Instance.from_pairs([]), "sl")
+    assert world.ring.tolist() == []
+    assert world.n_edges == 0
+
+
+def test_design_knows_all_methods_and_overlays_stay_what_they_were():
+    assert list(ALL_METHODS) == [*METHODS, *WORLDS]
+    assert not isinstance(mw.design(instance_of_size(5), "gm"), mw.SmallWorld)
+    assert mw.design(instance_of_size(5), "gpa", average_degree=1.0).n_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("sls", {}, r"unknown method 'sls'; did you mean 'sl'.*full-mesh, sl, s, l, none"),
+        ("sl", {"fingers": "random"}, "sl does not take fingers; it takes seed"),
+        ("l", {"fingers": "chord"}, "l does not take fingers"),
+        ("s", {"fingers": "cord"}, "unknown fingers 'cord'; did you mean 'chord'"),
+        ("none", {"seed": -1}, "seed is -1"),
+        ("none", {"max_degree": 3}, "none does not take max_degree; it takes fingers, seed"),
+        ("sl", {"average_degree": 3.0}, "sl takes no budget; leave out average_degree"),
+        ("s", {"budget_ratio": 0.5}, "s takes no budget; leave out budget_ratio"),
+        ("gm", {"fingers": "chord"}, "gm does not take fingers"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(method, options, message):
+    with pytest.raises(InputError, match=message):
+        mw.design(instance_of_size(5), method, **options)
