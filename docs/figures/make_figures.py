@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from meshwright import Instance, Overlay, design
+from meshwright import Instance, Overlay, SmallWorld, design
 
 HERE = Path(__file__).parent
 COMPANY = HERE.parents[1] / "examples" / "company.csv"
@@ -51,6 +51,10 @@ PLANS: dict[str, dict[str, Any]] = {
     "ring-per-topic": {},
     "star": {},
     "full-mesh": {},
+    "sl": {},
+    "s": {},
+    "l": {},
+    "none": {},
 }
 SUPPORT = "support-against-links"
 
@@ -77,7 +81,8 @@ def figures() -> Iterator[tuple[str, str]]:
 def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
     """Return an overlay on a circle: wide links join many topics, numbers are degrees."""
     names = overlay.instance.node_names
-    place = {name: _on_circle(i) for i, name in enumerate(BROKERS)}
+    on_ring = tuple(names[v] for v in overlay.ring) if isinstance(overlay, SmallWorld) else BROKERS
+    place = {name: _on_circle(i) for i, name in enumerate(on_ring)}
     given = ", ".join(f"{name} {value}" for name, value in parameters.items() if name != "seed")
     facts = (
         f"{overlay.n_edges} links, maximum degree {overlay.max_degree}, "

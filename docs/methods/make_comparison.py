@@ -36,6 +36,10 @@ PLANS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("star", {}),
     ("star", {"relay": False}),
     ("full-mesh", {}),
+    ("sl", {}),
+    ("s", {}),
+    ("l", {}),
+    ("none", {}),
 )
 
 
