@@ -1,0 +1,224 @@
+"""Churn: nodes join, leave and crash, interests come and go, and the small world is mended.
+
+Chen, Tock, Girdzijauskas (DEBS 2018), section 1.3: between two designs correctness is kept by
+maintaining ring and fingers. Every event gives a new small world with Property 1, so routing stays
+exact. Nothing is designed anew, so support may drift.
+
+- A node that joins is put between two neighbours on the ring: where it shares most topics with
+  them, less what they share with each other, if the ring was made by gain; else by chance.
+- Where a node leaves, the ring closes. A crash is mended in the same way, once it is found out.
+- A finger stays while it leads to the same node and this is still within its phase. A join moves
+  those behind it one position away, a departure one nearer, which can take a finger out of its
+  phase. Fingers out of their phase, to a lost node, and of a new node or phase are picked again:
+  the greatest common interest within the phase, then the nearest, if fingers were made by gain;
+  else as Chord or chance has them.
+- Subscriptions change neither ring nor fingers.
+
+Ids follow the sorted names, so a join or departure renumbers the nodes, and a new topic the topics.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.errors import InputError
+from meshwright.kernels.threads import in_parts
+from meshwright.overlay.engine import in_order
+from meshwright.smallworld.methods import plain_fingers
+from meshwright.smallworld.random_kernel import random_keys
+from meshwright.smallworld.slot_kernel import fill_rest
+from meshwright.smallworld.world import Ints, SmallWorld, phase_bounds, small_world
+from meshwright.values import Instance, row_pointers
+
+RINGS_BY_GAIN = ("sl", "s")
+FINGERS_BY_GAIN = ("sl", "l")
+EMPTY = -1  # a slot whose finger is to be picked
+
+
+def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld:
+    """Return the world with one node more, which wants some topics.
+
+    Examples
+    --------
+    >>> from meshwright.smallworld import design
+    >>> world = design(Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "y")]), "sl")
+    >>> world = join(world, "bb", ["y"])
+    >>> [world.instance.node_names[v] for v in world.ring]
+    ['a', 'b', 'bb', 'c']
+
+    """
+    names = world.instance.node_names
+    new = _place(names, node)
+    if new < len(names) and names[new] == node:
+        raise InputError(f"node {node!r} is there already; give another name, or subscribe it.")
+    wanted = set(topics)
+    wider = _with_topics(world.instance, wanted)
+    row = np.array(sorted(_id(wider.topic_names, t, "topic") for t in wanted), np.int32)
+    instance = Instance(
+        (*names[:new], node, *names[new:]),
+        wider.topic_names,
+        np.concatenate((wider.indptr[: new + 1], wider.indptr[new:] + len(row))),
+        np.insert(wider.topics, wider.indptr[new], row),
+    )
+    after = _neighbour(world, wider, row)
+    ring = np.insert(world.ring + (world.ring >= new), after + 1, new)
+    moved = np.arange(len(names)) + (np.arange(len(names)) > after)
+    return _mended(world, instance, ring, moved)
+
+
+def leave(world: SmallWorld, node: str) -> SmallWorld:
+    """Return the world without a node; topics that only it wanted stay, with no subscriber."""
+    instance = world.instance
+    gone = _id(instance.node_names, node, "node")
+    if instance.n_nodes == 1:
+        raise InputError(f"{node!r} is the last node; a small world needs one.")
+    start, end = instance.indptr[gone : gone + 2].tolist()
+    left = Instance(
+        (*instance.node_names[:gone], *instance.node_names[gone + 1 :]),
+        instance.topic_names,
+        np.concatenate((instance.indptr[: gone + 1], instance.indptr[gone + 2 :] - (end - start))),
+        np.delete(instance.topics, slice(start, end)),
+    )
+    position = int(world.positions[gone])
+    ring = np.delete(world.ring, position)
+    moved = np.arange(instance.n_nodes) - (np.arange(instance.n_nodes) > position)
+    moved[position] = EMPTY
+    return _mended(world, left, ring - (ring > gone), moved)
+
+
+def crash(world: SmallWorld, node: str) -> SmallWorld:
+    """Return the world once a crash is found out: its neighbours mend it as if the node had left.
+
+    What was routed over the node before that is lost, which no repair can bring back.
+    """
+    return leave(world, node)
+
+
+def subscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
+    """Return the world in which a node wants a topic more, which may be new."""
+    wider = _with_topics(world.instance, {topic})
+    v, t = _id(wider.node_names, node, "node"), _id(wider.topic_names, topic, "topic")
+    row = wider.topics_of(v)
+    place = int(np.searchsorted(row, t))
+    if place < len(row) and row[place] == t:
+        raise InputError(f"{node!r} wants {topic!r} already.")
+    return _rewired(world, _with_row(wider, v, np.insert(row, place, t)))
+
+
+def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
+    """Return the world in which a node wants a topic less; the topic stays."""
+    instance = world.instance
+    v, t = _id(instance.node_names, node, "node"), _id(instance.topic_names, topic, "topic")
+    row = instance.topics_of(v)
+    if t not in row:
+        raise InputError(f"{node!r} does not want {topic!r}.")
+    return _rewired(world, _with_row(instance, v, row[row != t]))
+
+
+def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
+    """Return the position behind which a node joins that wants the topics of `row`."""
+    n = instance.n_nodes
+    if world.method not in RINGS_BY_GAIN:
+        return int(random_keys(n + 1, _seed(world))[n] * n)
+    indptr, topics = in_order(instance, world.ring)
+    places = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
+    wanted = np.zeros(max(instance.n_topics, 1), bool)
+    wanted[row] = True
+    with_new = np.bincount(places[wanted[topics]], minlength=n)
+    # Pairs of a position and a topic as one number; those of the next position are moved here.
+    own = places * instance.n_topics + topics
+    following = (places - 1) % n * instance.n_topics + topics
+    both = np.intersect1d(own, following, assume_unique=True) // max(instance.n_topics, 1)
+    lost = np.bincount(both, minlength=n)
+    return int(np.argmax(with_new + np.roll(with_new, -1) - lost))
+
+
+def _mended(
+    world: SmallWorld, instance: Instance, ring: Ints, moved: npt.NDArray[np.int64]
+) -> SmallWorld:
+    """Return the world on another ring; `moved` tells where the old positions are now."""
+    n = instance.n_nodes
+    nearest, behind = phase_bounds(n)
+    slots = np.full((n, len(nearest)), EMPTY, np.int32)
+    stay = np.flatnonzero(moved != EMPTY)
+    n_phases = min(len(nearest), world.n_phases)
+    leads_to = moved[world.positions[world.fingers[world.ring[stay]]]][:, :n_phases]
+    distance = (leads_to - moved[stay][:, None]) % n
+    inside = (distance >= nearest[:n_phases]) & (distance < behind[:n_phases])
+    kept = np.where((leads_to != EMPTY) & inside, leads_to, EMPTY)
+    slots[moved[stay], :n_phases] = kept
+    if world.method in FINGERS_BY_GAIN:
+        _fill_by_interest(instance, ring, slots)
+    else:
+        kind = world.parameters.get("fingers", "chord")
+        slots = np.where(slots == EMPTY, plain_fingers(n, kind, _seed(world)), slots)
+    return _next(world, instance, ring, slots)
+
+
+def _fill_by_interest(instance: Instance, ring: Ints, slots: Ints) -> None:
+    """Fill the empty slots by common interest, then the nearest. Writes `slots`."""
+    n = len(ring)
+    indptr, topics = in_order(instance, ring)
+    wanting = np.repeat(np.arange(n, dtype=np.uint32), np.diff(indptr))
+    topic_ptr = row_pointers(np.sort(topics), instance.n_topics)
+    wanting = wanting[np.argsort(topics, kind="stable")]
+    unsigned = topics.astype(np.uint32)
+    in_parts(lambda *part: fill_rest(slots, indptr, unsigned, topic_ptr, wanting, *part), n)
+
+
+def _rewired(world: SmallWorld, instance: Instance) -> SmallWorld:
+    """Return the world with the same ring and fingers for other interests."""
+    return _next(world, instance, world.ring, world.positions[world.fingers[world.ring]])
+
+
+def _next(world: SmallWorld, instance: Instance, ring: Ints, slots: Ints) -> SmallWorld:
+    parameters: dict[str, Any] = dict(world.parameters)
+    parameters["events"] = parameters.get("events", 0) + 1
+    return small_world(
+        instance, ring, slots, method=world.method, parameters=parameters, seed=world.seed
+    )
+
+
+def _with_row(instance: Instance, node: int, row: Ints) -> Instance:
+    """Return the instance in which a node wants the topics of `row`."""
+    start, end = instance.indptr[node : node + 2].tolist()
+    indptr = instance.indptr.copy()
+    indptr[node + 1 :] += len(row) - (end - start)
+    topics = np.concatenate((instance.topics[:start], row, instance.topics[end:]))
+    return Instance(instance.node_names, instance.topic_names, indptr, topics)
+
+
+def _with_topics(instance: Instance, topics: set[str]) -> Instance:
+    """Return the instance with these topics too; the names stay sorted."""
+    known = instance.topic_names
+    new = [t for t in topics if (at := _place(known, t)) == len(known) or known[at] != t]
+    if not new:
+        return instance
+    names = tuple(sorted((*known, *new)))
+    renumbered = np.searchsorted(
+        sorted(_place(known, t) for t in new), np.arange(len(known)), "right"
+    )
+    ids = (np.arange(len(known)) + renumbered).astype(np.int32)
+    return Instance(instance.node_names, names, instance.indptr, ids[instance.topics])
+
+
+def _id(names: Sequence[str], name: str, what: str) -> int:
+    place = _place(names, name)
+    if place == len(names) or names[place] != name:
+        raise InputError(f"there is no {what} {name!r} among {len(names):,}.")
+    return place
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"names are text and not empty; got {name!r}.")
+    return bisect_left(names, name)
+
+
+def _seed(world: SmallWorld) -> int:
+    return 1 if world.seed is None else world.seed
