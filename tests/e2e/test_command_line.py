@@ -191,6 +191,7 @@ def test_the_demo_runs_as_a_process_of_its_own_and_leaves_no_scratch_behind(tmp_
     assert done.returncode == 0, done.stderr
     assert "$ ./meshwright ingest out/company.csv -o out/workload" in done.stdout
     assert "$ ./meshwright stats out/workload" in done.stdout
+    assert "  │        └─ office-porto (relay)" in done.stdout
     assert "Traceback" not in done.stderr
     instance = Instance.load(tmp_path / "out" / "workload")
     assert instance.n_nodes == 60

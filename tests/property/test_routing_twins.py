@@ -15,6 +15,7 @@ from meshwright.routing import ROUTINGS, trace
 from meshwright.routing.protocols import router
 from meshwright.routing.simulate import new_draws, simulate_range
 from meshwright.routing.tally_kernel import DELIVERIES, HOPS_MAX, MISSED, OVERHEAD
+from meshwright.routing.trace import parents, sketch
 from tests.naive import routing as naive
 from tests.naive.random_numbers import stream, uniform
 from tests.strategies import instance_of, interests
@@ -142,6 +143,25 @@ def test_every_other_subscriber_is_delivered_to_once_and_nobody_else(routing, dr
     else:
         assert wanted.keys() == wanting - {publisher}
         assert tally.counts[0, MISSED] == 0
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+@SOME
+@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
+def test_every_message_has_a_cause_and_every_receipt_a_line(routing, drawn, topic, number):
+    world, publisher = drawn.world, drawn.ring[publisher_of(drawn, topic, number)]
+    messages = trace(world, topic, publisher, routing=routing)
+    for message, cause in zip(messages, parents(messages), strict=True):
+        if cause < 0:
+            assert (message.sender, message.hops) == (publisher, 1)
+        else:
+            before = messages[cause]
+            assert (before.receiver, before.hops) == (message.sender, message.hops - 1)
+            assert before.low == before.receiver or before[2:4] == message[2:4]
+    lines = list(sketch(world, topic, publisher, routing=routing))
+    assert len(lines) == len(messages) + 1
+    carried = sum("(relay)" in line or "(pivot)" in line for line in lines)
+    assert carried == sum(topic not in drawn.interest[m.receiver] for m in messages)
 
 
 def ring_range(low: int, high: int, n: int) -> list[int]:

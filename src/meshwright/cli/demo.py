@@ -25,6 +25,7 @@ PLANS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpm": ("gpm", {"max_degree": 5}),
 }
 SHOWN = ("gm", "gpm")
+JAM = ("plant4/line4/conveyor/jam", "plant4-line4")  # a topic and who publishes on it
 
 
 def register(app: typer.Typer) -> None:
@@ -44,8 +45,8 @@ def command(
     from meshwright.cli.ingest import print_workload
     from meshwright.cli.stats import print_statistics
     from meshwright.evaluation import check
-    from meshwright.overlay import design
     from meshwright.overlay.dataset import write_overlay
+    from meshwright.smallworld import design
     from meshwright.values import Instance
     from meshwright.workload import ingest, statistics
 
@@ -55,7 +56,7 @@ def command(
     shutil.copyfile(example, source)
     print("A company runs 60 MQTT brokers. Which should be linked, so that every message")
     print("reaches the brokers that want it, and no broker carries what it does not want?")
-    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS
+    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS + 1
     spark, progress = start(master, n_steps)
     say(f"ingest {source} -o {workload}")
     manifest = ingest.ingest(spark, [str(source)], workload, force=True, progress=progress)
@@ -78,6 +79,9 @@ def command(
     print_evaluation(out / SHOWN[0], check.check(spark, out / SHOWN[0], progress=progress))
     print("\nWhat people build today, and what Meshwright plans:")
     compare(overlays)
+    with progress.step("designing a small world"):
+        world = design(instance, "sl", certify=False)
+    show_dissemination(world, *JAM)
 
 
 def compare(overlays: Mapping[str, Overlay]) -> None:
@@ -99,6 +103,19 @@ def compare(overlays: Mapping[str, Overlay]) -> None:
         ],
     )
     print("Relayed topics cross a node that does not want them; a star's hub relays them all.")
+
+
+def show_dissemination(world: Overlay, topic: str, publisher: str) -> None:
+    """Print the way of one publication over a small world."""
+    from meshwright.routing.trace import sketch
+
+    names = world.instance
+    t, v = list(names.topic_names).index(topic), list(names.node_names).index(publisher)
+    print("\nHow messages travel: on a small world each receiver gets a part of the ring and")
+    print(f"passes them on within it. {publisher} publishes on {topic};")
+    print("relays and pivots carry it without wanting it, the others have asked for it:\n")
+    for line in sketch(world, t, v):
+        print(f"  {line}")
 
 
 def say(command: str) -> None:
