@@ -131,7 +131,13 @@ class _Run:
         sweep = new_sweep(n_table, self._largest, by_degree=by_degree, block=self._path.block)
         indptr = np.zeros(1, dtype=np.int64) if n_table else components.indptr
         rows = new_rows(
-            indptr, self._ids, self._state.rank, by_degree=by_degree, cache=self._path.cache
+            indptr,
+            self._ids,
+            self._state.rank,
+            by_degree=by_degree,
+            # `low` compares gains, and asks the second queue for those of 1 too.
+            lowest=2 if self._rule.threshold is None else 1,
+            cache=self._path.cache,
         )
         scratches: SimpleQueue[Scratch] = SimpleQueue()
 
@@ -173,7 +179,7 @@ class _Run:
                 self._state, self._queue, self._edges, self._gains, self._n_edges, self._next()
             )
             self._report()
-        if left == 1:
+        if left >= 0 and self._is_by_rows():
             self._run_last_level(limit)
 
     def _run_low(self, threshold: Fraction) -> None:
@@ -193,7 +199,7 @@ class _Run:
                 threshold.denominator,
             )
             self._report()
-        if left == 1:
+        if left >= 0 and self._is_by_rows():
             # gm and minmax agree on the best of all pairs when all gain the same.
             self._run_last_level(NO_LIMIT)
 
@@ -220,6 +226,9 @@ class _Run:
             if self._n_edges < stop:
                 break
         self._state.scratch.clock[0] += self._n_edges - first
+
+    def _is_by_rows(self) -> bool:
+        return len(self._state.table.lost) == 0
 
     def _next(self) -> int:
         """Return the number of edges at which to look at the clock again."""

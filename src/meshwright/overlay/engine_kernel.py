@@ -10,7 +10,8 @@ from numba import njit
 
 from meshwright.kernels.components import Components, join
 from meshwright.overlay.pair_kernel import gain_of
-from meshwright.overlay.row_kernel import Rows, Scratch, find_in_rows, set_row_cap
+from meshwright.overlay.row_kernel import Rows, Scratch
+from meshwright.overlay.row_queue_kernel import find_in_rows, set_row_cap
 from meshwright.overlay.sweep_kernel import Sweep, find_in_table, start_sweep
 from meshwright.overlay.table_kernel import Table, lower_gains
 

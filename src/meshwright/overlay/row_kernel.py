@@ -27,9 +27,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import clear_away, drop_connected, gain_with, lay_out
+from meshwright.kernels.components import drop_connected
 from meshwright.overlay.bar_kernel import Bars, barred, new_bars
-from meshwright.overlay.count_kernel import count_dense, count_sparse, row_cost
+from meshwright.overlay.count_kernel import (
+    count_dense,
+    count_left_out,
+    count_sparse,
+    longest_slot,
+    look_up_left_out,
+    row_cost,
+)
 from meshwright.overlay.pair_kernel import (
     NO_DEGREE,
     better,
@@ -38,24 +45,23 @@ from meshwright.overlay.pair_kernel import (
     largest_of,
     pair_code,
     pair_key,
-    partner_of,
     shrink,
-    sift,
-    sift_row,
 )
 
 CACHE = 32  # partners that every row has room for; a row of many topics has room for as many
 DENSE = 4  # a scan of at least a quarter as many positions as partners walks over all partners
 STRETCH = 64  # partners whose gains are compared at once
-MANY = 8  # when an eighth of a row's pairs has had an old degree, so have the others
-STALE_COST = 64  # moving a pair and its row down their heaps, in positions scanned
+LOOK_UP = 16  # asking a partner for a topic, in positions scanned
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
 class Rows(NamedTuple):
-    """The rows, their caches and the heap of rows; `meta` is [heap size, cap, by_degree]."""
+    """The rows, their caches and the heap of rows.
+
+    `meta` is [heap size, cap, by_degree, lowest gain kept].
+    """
 
     ids: Ints  # rank -> the user's id
     rank: Ints  # the id of the user -> rank
@@ -107,10 +113,14 @@ def new_rows(
     rank: Ints,
     *,
     by_degree: bool,
+    lowest: int = 1,
     cache: int = CACHE,
     bars: Bars | None = None,
 ) -> Rows:
-    """Return empty rows over ranked nodes; `scan_rows` and `set_row_cap` make them ready."""
+    """Return empty rows over ranked nodes; `scan_rows` and `set_row_cap` make them ready.
+
+    Pairs that gain less than `lowest`, 1 or 2, are not kept.
+    """
     n_nodes = len(indptr) - 1
     # A node that wants much is a partner of many and uses its cache up sooner.
     room = np.maximum(np.diff(indptr), cache) if cache >= CACHE else np.full(n_nodes, cache)
@@ -135,7 +145,7 @@ def new_rows(
         heap=ints(n_nodes),
         heap_key=longs(n_nodes),
         heap_code=longs(n_nodes),
-        meta=np.array([0, NO_DEGREE, by_degree], dtype=np.int64),
+        meta=np.array([0, NO_DEGREE, by_degree, lowest], dtype=np.int64),
         bars=bars or new_bars(ids),
     )
 
@@ -153,19 +163,29 @@ def scan(c, rows, degree, scratch, u):
     full_room = 0 if cap == NO_DEGREE else room // 4
     room -= full_room
     drop_connected(c, u)
-    cost = row_cost(c, u)
+    lowest = rows.meta[3]
+    left_out = longest_slot(c, u) if lowest > 1 else -1
+    cost = row_cost(c, u, left_out)
     behind = u + 1
     dense = cost * DENSE >= len(degree) - behind
     if dense:
-        count_dense(c, u, gains)
+        count_dense(c, u, left_out, gains)
         n_touched = len(degree) - behind
     else:
-        n_touched = count_sparse(c, u, gains, touched)
+        n_touched = count_sparse(c, u, left_out, gains, touched)
+    if left_out >= 0:
+        longest = c.topic_ptr[c.topics[left_out] + 1] - c.position_at[left_out]
+        if dense or longest < LOOK_UP * n_touched:
+            count_left_out(c, left_out, gains)
+            cost += longest
+        else:
+            look_up_left_out(c, left_out, gains, touched, n_touched)
+            cost += LOOK_UP * n_touched
     some_keys, some_codes = scratch.key[0], scratch.code[0]
     full_keys, full_codes = scratch.key[1], scratch.code[1]
     used, full_used = 0, 0
     bound_key, bound_code, rest = np.int64(0), np.int64(0), np.int32(0)
-    least = 1  # pairs of a smaller gain change nothing
+    least = lowest  # pairs of a smaller gain change nothing
     for begin in range(0, n_touched, STRETCH):
         end = min(begin + STRETCH, n_touched)
         # Most stretches of a dense row hold no gain that matters, and are passed over quickly.
@@ -190,7 +210,7 @@ def scan(c, rows, degree, scratch, u):
             full_used, key, code = shrink(full_keys, full_codes, full_used, full_room)
             rest = max(rest, np.int32(gain_of(key)))
             least = gain_of(bound_key) if cap == NO_DEGREE else min(gain_of(bound_key), rest)
-            least = max(least, 1)
+            least = max(least, lowest)
     if dense:
         gains[behind:] = 0
     else:
@@ -205,186 +225,8 @@ def scan(c, rows, degree, scratch, u):
     rows.spent[u], rows.scan_cost[u] = 0, cost + n_touched
 
 
-@njit(cache=True)
-def refresh(rows, degree, u):
-    """Give all pairs of a row the degrees of now; their gains stay as they were."""
-    keys, codes, ids, rank = rows.key, rows.code, rows.ids, rows.rank
-    first, by_degree = rows.row[u], rows.meta[2]
-    for k in range(first, first + rows.used[u]):
-        w = partner_of(ids, rank, codes[k], u)
-        keys[k] = pair_key(by_degree, degree, gain_of(keys[k]), u, w)
-    heapify(keys, codes, first, rows.used[u])
-    rows.spent[u] += rows.used[u]
-
-
-@njit(cache=True)
-def drop_first(rows, u):
-    """Take the best partner out of a row."""
-    keys, codes, first = rows.key, rows.code, rows.row[u]
-    rows.used[u] -= 1
-    last = first + rows.used[u]
-    keys[first], codes[first] = keys[last], codes[last]
-    if rows.parked[u] > 0:
-        end = last + rows.parked[u]
-        keys[last], codes[last] = keys[end], codes[end]
-    sift(keys, codes, first, 0, rows.used[u])
-
-
-@njit(cache=True)
-def park_full(rows, degree, u):
-    """Put the best partners of a row behind its heap while they are full."""
-    keys, codes, first, cap, ids, rank = (
-        rows.key,
-        rows.code,
-        rows.row[u],
-        rows.meta[1],
-        rows.ids,
-        rows.rank,
-    )
-    while rows.used[u] > 0 and degree[partner_of(ids, rank, codes[first], u)] >= cap:
-        rows.used[u] -= 1
-        rows.parked[u] += 1
-        last = first + rows.used[u]
-        keys[first], keys[last] = keys[last], keys[first]
-        codes[first], codes[last] = codes[last], codes[first]
-        sift(keys, codes, first, 0, rows.used[u])
-
-
-@njit(cache=True)
-def best_of_row(rows, u):
-    """Return the best (key, code) of a row, whether cached or its bound."""
-    first = rows.row[u]
-    key, code = rows.bound_key[u], rows.bound_code[u]
-    if rows.used[u] > 0 and better(rows.key[first], rows.code[first], key, code):
-        key, code = rows.key[first], rows.code[first]
-    return key, code
-
-
-@njit(cache=True)
-def set_row_cap(rows, degree, cap):
-    """Begin a phase under a degree limit: every row with something left takes part again."""
-    raised = cap > rows.meta[1]
-    rows.meta[1] = cap
-    rows.settled[:] = -1
-    size = 0
-    for u in range(len(degree)):
-        if raised and rows.rest[u] > 0:
-            # Pairs left out may take part now: all that is known of them is their gain.
-            key = pair_key(rows.meta[2], degree, rows.rest[u], u, u)
-            if better(key, np.int64(0), rows.bound_key[u], rows.bound_code[u]):
-                rows.bound_key[u], rows.bound_code[u] = key, 0
-            rows.rest[u] = 0
-        if raised and rows.parked[u] > 0:
-            rows.used[u] += rows.parked[u]
-            rows.parked[u] = 0
-            heapify(rows.key, rows.code, rows.row[u], rows.used[u])
-        if degree[u] >= cap:
-            continue
-        park_full(rows, degree, u)
-        key, code = best_of_row(rows, u)
-        if key > 0:
-            rows.heap[size], rows.heap_key[size], rows.heap_code[size] = u, key, code
-            size += 1
-    rows.meta[0] = size
-    for at in range(size // 2 - 1, -1, -1):
-        sift_row(rows.heap, rows.heap_key, rows.heap_code, at, size)
-
-
 @njit(cache=True, nogil=True)
 def scan_rows(c, rows, degree, scratch, first, last):
     """Scan the rows from `first` to `last`."""
     for u in range(first, last):
         scan(c, rows, degree, scratch, u)
-
-
-@njit(cache=True)
-def settle(c, rows, degree, scratch, u):
-    """Evaluate the best partner of a row until its key holds; tell whether one does.
-
-    If not, the row must be scanned, or has nothing left.
-    """
-    ids, rank, keys, codes, used = rows.ids, rows.rank, rows.key, rows.code, rows.used
-    bound_key, bound_code, spent, own = (
-        rows.bound_key[u],
-        rows.bound_code[u],
-        rows.spent,
-        scratch.own,
-    )
-    first, cap, by_degree = rows.row[u], rows.meta[1], rows.meta[2]
-    holds, stale_degrees = False, 0
-    lay_out(c, own, u)
-    spent[u] += 2 * (c.row_end[u] - c.indptr[u])
-    while used[u] > 0 and spent[u] <= rows.scan_cost[u]:
-        key = keys[first]
-        if better(bound_key, bound_code, key, codes[first]):
-            break
-        w = partner_of(ids, rank, codes[first], u)
-        if degree[w] >= cap:
-            park_full(rows, degree, u)
-            continue
-        if barred(rows.bars, u, w):
-            drop_first(rows, u)
-            continue
-        # Degrees are at hand; the gain, which costs more, is counted only if they still hold.
-        fresh = pair_key(by_degree, degree, gain_of(key), u, w)
-        spent[u] += STALE_COST
-        if fresh == key:
-            fresh = pair_key(by_degree, degree, gain_with(c, own, w), u, w)
-            if fresh == key:
-                holds = True
-                break
-            spent[u] += c.row_end[w] - c.indptr[w]
-        else:
-            stale_degrees += 1
-            if stale_degrees * MANY > used[u]:
-                refresh(rows, degree, u)
-                stale_degrees = 0
-                continue
-        if gain_of(fresh) == 0:
-            drop_first(rows, u)
-        else:
-            keys[first] = fresh
-            sift(keys, codes, first, 0, used[u])
-    clear_away(c, own, u)
-    return holds
-
-
-@njit(cache=True)
-def find_in_rows(c, rows, degree, scratch):
-    """Return the (key, code) of the best pair of the rows, or (0, 0) when there is none."""
-    row, keys, codes, used, settled = rows.row, rows.key, rows.code, rows.used, rows.settled
-    bound_key, bound_code, spent, scan_cost = (
-        rows.bound_key,
-        rows.bound_code,
-        rows.spent,
-        rows.scan_cost,
-    )
-    heap, heap_key, heap_code = rows.heap, rows.heap_key, rows.heap_code
-    size, cap, clock = rows.meta[0], rows.meta[1], scratch.clock[0]
-    while size > 0:
-        u = heap[0]
-        if degree[u] >= cap:
-            size -= 1  # out until the limit rises
-            heap[0], heap_key[0], heap_code[0] = heap[size], heap_key[size], heap_code[size]
-            sift_row(heap, heap_key, heap_code, 0, size)
-            continue
-        first = row[u]
-        if settled[u] == clock and used[u] > 0 and heap_code[0] == codes[first]:
-            rows.meta[0] = size
-            return keys[first], codes[first]
-        if (
-            used[u] == 0
-            or better(bound_key[u], bound_code[u], keys[first], codes[first])
-            or spent[u] > scan_cost[u]
-        ):
-            scan(c, rows, degree, scratch, u)
-            settled[u] = clock
-        elif settle(c, rows, degree, scratch, u):
-            settled[u] = clock
-        heap_key[0], heap_code[0] = best_of_row(rows, u)
-        if heap_key[0] == 0:
-            size -= 1
-            heap[0], heap_key[0], heap_code[0] = heap[size], heap_key[size], heap_code[size]
-        sift_row(heap, heap_key, heap_code, 0, size)
-    rows.meta[0] = 0
-    return np.int64(0), np.int64(0)

@@ -17,7 +17,7 @@ from meshwright.kernels.threads import in_parts
 from meshwright.overlay.bar_kernel import Bars, new_bars
 from meshwright.overlay.engine import EDGES_AT_ONCE, NO_LIMIT, Tell, by_size, in_order
 from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
-from meshwright.overlay.row_kernel import set_row_cap as begin
+from meshwright.overlay.row_queue_kernel import set_row_cap as begin
 from meshwright.smallworld.greedy_kernel import run_world
 from meshwright.smallworld.world import Ints, count_phases
 from meshwright.values import Instance

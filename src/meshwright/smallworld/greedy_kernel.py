@@ -6,7 +6,7 @@ from numba import njit
 
 from meshwright.kernels.components import join
 from meshwright.overlay.bar_kernel import note_edge
-from meshwright.overlay.row_kernel import find_in_rows
+from meshwright.overlay.row_queue_kernel import find_in_rows
 
 
 @njit(cache=True)
