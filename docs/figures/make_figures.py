@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from meshwright import Instance, Overlay, SmallWorld, design
+from meshwright import Instance, Overlay, SmallWorld, design, trace
+from meshwright.smallworld import chord_fingers, small_world
 
 HERE = Path(__file__).parent
 COMPANY = HERE.parents[1] / "examples" / "company.csv"
@@ -57,6 +58,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "none": {},
 }
 SUPPORT = "support-against-links"
+DISSEMINATION = "dissemination"
 
 WIDTH, HEIGHT = 680, 576
 CENTRE_X, CENTRE_Y, RADIUS, NODE = 340, 280, 190, 12
@@ -76,6 +78,7 @@ def figures() -> Iterator[tuple[str, str]]:
         overlay = design(instance, method, certify=False, **parameters)
         yield method, draw_overlay(overlay, parameters)
     yield SUPPORT, draw_support(company())
+    yield DISSEMINATION, draw_dissemination()
 
 
 def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
@@ -218,6 +221,110 @@ def draw_support(instance: Instance) -> str:
     x, y = at(98, 0.18)
     parts.append(text(x, y, "random links (one draw)", colour="#5c5c5c", weight="bold"))
     return document(680, 480, "Support against links for gm, minmax and random links", parts)
+
+
+def draw_dissemination() -> str:
+    """Return how `pie` brings one publication round a ring of 16 nodes, the example of the page."""
+    n, readers, publisher = 16, (1, 4, 7, 10, 12, 14), 1
+    names = [f"n{v:02}" for v in range(n)]
+    instance = Instance.from_pairs([(names[v], "plant/temp") for v in readers], nodes=names)
+    world = small_world(instance, range(n), chord_fingers(n), method="none")
+    messages = trace(world, 0, publisher, routing="pie")
+    overhead = sum(m.receiver not in readers for m in messages)
+    heading = "One publication by pie, on 16 nodes with Chord fingers"
+    facts = (
+        f"{len(messages)} messages: {len(messages) - overhead} deliveries and {overhead} to nodes "
+        f"that do not want the topic; longest path {max(m.hops for m in messages)} hops"
+    )
+    parts = [text(24, 32, heading, size=18, weight="bold"), text(24, 54, facts, size=14)]
+    ring = f'cx="{CENTRE_X}" cy="{CENTRE_Y}" r="{RADIUS}"'
+    parts.append(f'<circle {ring} fill="none" stroke="{PALE}" stroke-width="2"/>')
+    for message in messages:
+        if message.sender == publisher:
+            low, high = message.low, message.high + n * (message.high <= message.low)
+            parts += _range(low, high, n, f"[{message.low}, {message.high})")
+    for message in messages:
+        colour = BLUE if message.receiver in readers else VERMILLION
+        parts += _arrow(message.sender, message.receiver, n, colour, str(message.hops))
+    for v in range(n):
+        x, y = _on_ring(v, n)
+        stroke = f'stroke="{VERMILLION}" stroke-width="4"' if v == publisher else f'stroke="{INK}"'
+        fill = LIGHT_SKY if v in readers else PAPER
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{NODE + 2}" fill="{fill}" {stroke}/>')
+        parts.append(text(x, y + 4.5, str(v), size=13, anchor="middle", weight="bold"))
+    parts += _dissemination_legend()
+    return document(WIDTH, HEIGHT, f"{heading}: {facts}", parts)
+
+
+def _on_ring(position: float, n: int, radius: float = RADIUS) -> tuple[float, float]:
+    """Return where a position is, clockwise from the top."""
+    angle = 2 * math.pi * position / n - math.pi / 2
+    return CENTRE_X + radius * math.cos(angle), CENTRE_Y + radius * math.sin(angle)
+
+
+def _range(low: int, high: int, n: int, label: str) -> Iterator[str]:
+    """Return an arc outside the ring over the positions low..high-1."""
+    radius = RADIUS + 26
+    (x1, y1), (x2, y2) = _on_ring(low - 0.3, n, radius), _on_ring(high - 0.7, n, radius)
+    large = int(high - low - 0.4 > n / 2)
+    path = f"M {x1:.1f} {y1:.1f} A {radius} {radius} 0 {large} 1 {x2:.1f} {y2:.1f}"
+    yield f'<path d="{path}" fill="none" stroke="{ORANGE}" stroke-width="5"/>'
+    x, y = _on_ring((low + high - 1) / 2, n, radius + 14)
+    anchor = "start" if x > CENTRE_X else "end"
+    yield text(x, y + 5, label, size=14, anchor=anchor, weight="bold")
+
+
+def _arrow(one: int, other: int, n: int, colour: str, label: str) -> Iterator[str]:
+    """Return a link from one position to another, bent towards the middle, with a number on it."""
+    (x1, y1), (x2, y2) = _on_ring(one, n), _on_ring(other, n)
+    # Of the way from the middle of the ring to that of the chord: short links keep to the ring.
+    bend = {1: 0.93, 2: 0.8}.get((other - one) % n, 0.7)
+    x = CENTRE_X + bend * ((x1 + x2) / 2 - CENTRE_X)
+    y = CENTRE_Y + bend * ((y1 + y2) / 2 - CENTRE_Y)
+    length = math.hypot(x2 - x, y2 - y)
+    along, across = (x2 - x) / length, (y2 - y) / length
+    tip_x, tip_y = x2 - (NODE + 4) * along, y2 - (NODE + 4) * across
+    end_x, end_y = tip_x - 8 * along, tip_y - 8 * across
+    path = f"M {x1:.1f} {y1:.1f} Q {x:.1f} {y:.1f} {end_x:.1f} {end_y:.1f}"
+    yield f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
+    sides = [(end_x - 4.5 * s * across, end_y + 4.5 * s * along) for s in (1, -1)]
+    corners = " ".join(f"{a:.1f},{b:.1f}" for a, b in ((tip_x, tip_y), *sides))
+    yield f'<polygon points="{corners}" fill="{colour}"/>'
+    # At two thirds of the way: there, links that leave one node have parted.
+    middle_x, middle_y = (x1 + 4 * x + 4 * end_x) / 9, (y1 + 4 * y + 4 * end_y) / 9
+    yield f'<circle cx="{middle_x:.1f}" cy="{middle_y:.1f}" r="9" fill="{PAPER}"/>'
+    yield text(middle_x, middle_y + 4.5, label, size=13, anchor="middle", colour=colour)
+
+
+def _dissemination_legend() -> Iterator[str]:
+    y, x = HEIGHT - 52, 24.0
+    for label, fill, stroke, width in (
+        ("wants the topic", LIGHT_SKY, INK, 1),
+        ("does not", PAPER, INK, 1),
+        ("publishes", LIGHT_SKY, VERMILLION, 4),
+    ):
+        yield (
+            f'<circle cx="{x + 7:.1f}" cy="{y - 5}" r="7" fill="{fill}" stroke="{stroke}" '
+            f'stroke-width="{width}"/>'
+        )
+        yield text(x + 22, y, label, size=13)
+        x += 40 + 7.2 * len(label)
+    yield (
+        f'<line x1="{x}" y1="{y - 5}" x2="{x + 30}" y2="{y - 5}" stroke="{ORANGE}" '
+        'stroke-width="5"/>'
+    )
+    yield text(x + 40, y, "ranges that node 1 hands on", size=13)
+    y, x = HEIGHT - 22, 24.0
+    for label, colour in (
+        ("message to a node that wants the topic (number: hops)", BLUE),
+        ("to one that does not", VERMILLION),
+    ):
+        yield (
+            f'<line x1="{x}" y1="{y - 5}" x2="{x + 30}" y2="{y - 5}" stroke="{colour}" '
+            'stroke-width="2.5"/>'
+        )
+        yield text(x + 40, y, label, size=13)
+        x += 64 + 6.4 * len(label)
 
 
 def text(
