@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import networkx as nx
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import meshwright as mw
+from meshwright.cli.design import announcement
 from meshwright.errors import InfeasibleError, InputError
 from meshwright.overlay import METHODS, design
 from meshwright.overlay.dataset import load_overlay, write_overlay
@@ -18,6 +20,7 @@ from meshwright.overlay.export import export
 from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
 from meshwright.overlay.today import full_mesh
 from meshwright.values import Instance, Overlay
+from meshwright.workload.forecast import forecast
 from tests.datasets import write_instance
 
 PAIRS = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("d", "x"), ("d", "y")]
@@ -144,6 +147,17 @@ def test_a_design_that_cannot_fit_is_refused_with_the_numbers(instance):
     refuse_what_cannot_fit(expected, 10**9)
     with pytest.raises(InfeasibleError, match=r"needs about .* GB and this machine has"):
         refuse_what_cannot_fit(expected, 100)
+
+
+@pytest.mark.parametrize(
+    ("incidences", "text"),
+    [
+        (10_000_000_000, r"^about 3 minutes expected for 10,000,000,000 incidences$"),
+        (1_000_000_000_000, r"^about 4 hours expected .*; Ctrl-C stops it, and a smaller one"),
+    ],
+)
+def test_a_long_design_is_announced_and_a_very_long_one_with_advice(incidences, text):
+    assert re.search(text, announcement(forecast(1000, 10_000, incidences)))
 
 
 def test_an_overlay_survives_the_disk(tmp_path, instance, workload):

@@ -12,9 +12,11 @@ from meshwright.cli.options import Force, Json, Out
 from meshwright.cli.show import duration, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
+    from meshwright.workload.forecast import Forecast
     from meshwright.datasets import Manifest
 
 LONG = 60.0  # seconds; longer designs are announced
+VERY_LONG = 3600.0  # seconds; with advice
 
 
 def register(app: typer.Typer) -> None:
@@ -95,7 +97,7 @@ def command(
     expected = design_forecast(instance)
     refuse_what_cannot_fit(expected, machine_memory())
     if expected.seconds > LONG:
-        print(f"about {duration(expected.seconds)} expected", file=sys.stderr)
+        print(announcement(expected), file=sys.stderr)
     with progress.step(f"designing with {method}"):
         overlay = design(
             instance,
@@ -119,6 +121,14 @@ def command(
         print_json(manifest.as_dict())
     else:
         print_overlay(out, manifest)
+
+
+def announcement(expected: Forecast) -> str:
+    """Return what a long design will take, and what to do when that is too long."""
+    text = f"about {duration(expected.seconds)} expected for {expected.incidences:,} incidences"
+    if expected.seconds < VERY_LONG:
+        return text
+    return f"{text}; Ctrl-C stops it, and a smaller one comes from `meshwright sample`"
 
 
 def print_overlay(out: Path, manifest: Manifest) -> None:

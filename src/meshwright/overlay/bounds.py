@@ -8,11 +8,13 @@ all its topics. Details and proofs are in docs/certificates.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.kernels.components import Components, join_all, new_components
+from meshwright.kernels.threads import in_parts
 from meshwright.overlay import bounds_kernel as kernel
 from meshwright.values import Bounds, Instance
 
@@ -29,14 +31,14 @@ class _Prefix:
 def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     """Return the bounds for the overlay's own budget: its edges, its maximum degree.
 
-    Cost: two or three scans over the incidences.
+    Cost: two or three walks over the incidences, on all processors.
     """
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
     degrees = np.bincount(edges.ravel(), minlength=1)
     max_degree = int(degrees.max(initial=0))
-    needed = kernel.neighbours_needed(components)
-    prefixes = [_prefix(components, 0, max_degree)]
+    needed = np.zeros(instance.n_nodes, dtype=np.int64)
+    prefixes = [_prefix(components, 0, max_degree, needed)]
     mu = int(join_all(components, edges).sum(dtype=np.int64))
     if 0 < mu < mu_full:
         prefixes.append(_prefix(components, mu, max_degree))
@@ -52,9 +54,24 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     )
 
 
-def _prefix(components: Components, mu: int, max_degree: int) -> _Prefix:
-    histogram, best_sum = kernel.gain_profile(components, max_degree)
-    return _Prefix(mu, histogram, int(best_sum))
+def _prefix(
+    components: Components, mu: int, max_degree: int, needed: npt.NDArray[np.int64] | None = None
+) -> _Prefix:
+    """Return the gains of all pairs now; fill `needed`, which asks for components of one node."""
+    n_nodes = len(components.indptr) - 1
+    largest = int(np.diff(components.indptr).max(initial=0))
+    histogram, best_sums = np.zeros(largest + 1, dtype=np.int64), []
+    lock = Lock()
+
+    def profile(first: int, last: int) -> None:
+        fill = np.zeros(0, dtype=np.int64) if needed is None else needed
+        part, best_sum = kernel.gain_profile(components, max_degree, fill, first, last)
+        with lock:
+            histogram[: len(part)] += part
+            best_sums.append(int(best_sum))
+
+    in_parts(profile, n_nodes)
+    return _Prefix(mu, histogram, sum(best_sums))
 
 
 def _largest(histogram: npt.NDArray[np.int64], count: int) -> int:

@@ -5,95 +5,125 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True)
-def count_all_partners(c, u, count, touched):
-    """Count the gain of each partner of u, smaller and larger; return how many were touched."""
-    n_touched = 0
-    for slot in range(c.indptr[u], c.row_end[u]):
-        topic = c.topics[slot]
-        if c.open_count[topic] < 2:
-            continue
-        own = c.slot_label[slot]
-        for position in range(c.topic_ptr[topic], c.topic_ptr[topic + 1]):
-            if c.label[position] != own:
-                w = c.nodes[position]
-                if count[w] == 0:
-                    touched[n_touched] = w
-                    n_touched += 1
-                count[w] += 1
-    return n_touched
+DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
 
 
-@njit(cache=True)
-def gain_profile(c, max_degree):
+@njit(cache=True, nogil=True)
+def gain_profile(c, max_degree, needed, first, last):
     """Return the histogram of the gains of all pairs, and the sum of each node's best few.
 
-    The second is summed over the nodes: of each the `max_degree` largest gains.
+    Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the second is
+    summed over these nodes: of each the `max_degree` largest gains. Unless `needed` is empty, it
+    gets for each node how many neighbours it needs at least in any complete overlay.
     """
     n = len(c.indptr) - 1
     largest = 0
-    for u in range(n):
+    for u in range(first, last):
         largest = max(largest, c.indptr[u + 1] - c.indptr[u])
     histogram = np.zeros(largest + 1, np.int64)
     row = np.zeros(largest + 1, np.int64)
     count = np.zeros(n, np.int32)
-    touched = np.empty(n, np.int32)
+    touched = np.empty(n + 1, np.uint32)
     best_sum = 0
-    for u in range(n):
-        n_touched = count_all_partners(c, u, count, touched)
-        for i in range(n_touched):
-            w = touched[i]
-            row[count[w]] += 1
-            histogram[count[w]] += w > u
-            count[w] = 0
+    for u in range(first, last):
+        cost = 0
+        for slot in range(c.indptr[u], c.row_end[u]):
+            cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
+        if cost * DENSE >= n:
+            count_all(c, u, count)
+            tally(count[:u], row)
+            before = row.copy()
+            tally(count[u + 1 :], row)
+            histogram += row - before
+            row[0] = 0
+        else:
+            for i in range(list_all(c, u, count, touched)):
+                gain = count[touched[i]]
+                row[gain] += 1
+                histogram[gain] += touched[i] > u
+        if len(needed) > 0:
+            needed[u] = neighbours_needed(c, u, count, row)
         left = np.int64(max_degree)
         for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
             best_sum += gain * min(left, row[gain])
             left -= min(left, row[gain])
             row[gain] = 0
+        clear(c, u, count, cost * DENSE >= n)
+    histogram[0] = 0
     return histogram, best_sum
 
 
-@njit(cache=True)
-def neighbours_needed(c):
-    """Return for each node how many neighbours it needs at least in any complete overlay.
+@njit(cache=True, nogil=True)
+def count_all(c, u, count):
+    """Count the gain of each partner of u, smaller and larger."""
+    for slot in range(c.indptr[u], c.row_end[u]):
+        own, topic = c.slot_label[slot], c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        for i in range(len(nodes)):
+            count[nodes[i]] += labels[i] != own
+
+
+@njit(cache=True, nogil=True)
+def list_all(c, u, count, touched):
+    """The same, and list the partners of positive gain; return how many."""
+    n_touched = 0
+    for slot in range(c.indptr[u], c.row_end[u]):
+        own, topic = c.slot_label[slot], c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        for i in range(len(nodes)):
+            if labels[i] != own:
+                touched[n_touched] = nodes[i]
+                n_touched += count[nodes[i]] == 0
+                count[nodes[i]] += 1
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def tally(count, row):
+    """Add to `row` how often each gain occurs."""
+    for i in range(len(count)):
+        row[count[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def clear(c, u, count, whole):
+    """Set the counts of u's partners back to 0."""
+    if whole:
+        count[:] = 0
+        return
+    for slot in range(c.indptr[u], c.row_end[u]):
+        topic = c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        for i in range(len(nodes)):
+            count[nodes[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def neighbours_needed(c, u, count, row):
+    """Return how many neighbours u needs at least in any complete overlay.
 
     The larger of two bounds: the fewest partners whose common topics could cover its shared ones,
     and the sum over its shared topics of 1 / (the most topics shared with a subscriber of it).
+    `row` holds how many partners share so many topics with u.
     """
-    n = len(c.indptr) - 1
-    needed = np.zeros(n, np.int64)
-    count = np.zeros(n, np.int32)
-    touched = np.empty(n, np.int32)
-    largest = 0
-    for u in range(n):
-        largest = max(largest, c.indptr[u + 1] - c.indptr[u])
-    row = np.zeros(largest + 1, np.int64)
-    for u in range(n):
-        n_touched = count_all_partners(c, u, count, touched)
-        shared, by_topic = 0, 0.0
-        for slot in range(c.indptr[u], c.row_end[u]):
-            topic = c.topics[slot]
-            start, end = c.topic_ptr[topic], c.topic_ptr[topic + 1]
-            if end - start < 2:
-                continue
-            shared += 1
-            most = 1
-            for position in range(start, end):
-                most = max(most, count[c.nodes[position]])
-            by_topic += 1.0 / most
-        for i in range(n_touched):
-            row[count[touched[i]]] += 1
-            count[touched[i]] = 0
-        covered, fewest = 0, 0
-        for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
-            while row[gain] > 0 and covered < shared:
-                take = min(row[gain], (shared - covered + gain - 1) // gain)
-                covered += take * gain
-                fewest += take
-                row[gain] -= take
-            row[gain] = 0
-        # A sum of fractions may come out a hair above the whole number it is.
-        needed[u] = max(fewest, np.int64(np.ceil(by_topic - 1e-9)))
-    return needed
+    shared, by_topic = 0, 0.0
+    for slot in range(c.indptr[u], c.row_end[u]):
+        topic = c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        if len(nodes) < 2:
+            continue
+        shared += 1
+        most = np.int32(1)
+        for i in range(len(nodes)):
+            most = max(most, count[nodes[i]])
+        by_topic += 1.0 / most
+    covered, fewest = 0, 0
+    for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
+        if covered < shared and row[gain] > 0:
+            take = min(row[gain], (shared - covered + gain - 1) // gain)
+            covered += take * gain
+            fewest += take
+    # A sum of fractions may come out a hair above the whole number it is.
+    return max(fewest, np.int64(np.ceil(by_topic - 1e-9)))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-# `gm` on FB10K, a 10,000-node sample of Cornell5: 57 million incidences in 5.0 s on a busy core of
-# an AMD EPYC; TW10K from ego-Twitter took 70 ns. The arrays are counted in docs/engine.md.
-SECONDS_PER_INCIDENCE = 90e-9
+# `gm` by `scripts/bench overlay`, docs/engine.md: from 5 ns per incidence where interests are dense
+# to 40 where they are sparse and edges many. These two constants meet the sparse ones, from 7 million
+# to 19 billion incidences, within a third.
+SECONDS_PER_INCIDENCE = 15e-9
+SECONDS_PER_SUBSCRIPTION = 2e-6
 BYTES_PER_SUBSCRIPTION = 80
 BYTES_PER_NODE = 700
 
@@ -31,4 +33,5 @@ class Forecast:
 def forecast(n_nodes: int, n_subscriptions: int, incidences: int) -> Forecast:
     """Return what a complete design with `gm` is expected to take on this machine."""
     memory = n_nodes * BYTES_PER_NODE + n_subscriptions * BYTES_PER_SUBSCRIPTION
-    return Forecast(incidences, memory, incidences * SECONDS_PER_INCIDENCE)
+    seconds = incidences * SECONDS_PER_INCIDENCE + n_subscriptions * SECONDS_PER_SUBSCRIPTION
+    return Forecast(incidences, memory, seconds)
