@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.baselines import edge_contrib, naive_oda
+from benchmarks.baselines import edge_contrib, naive
 from hypothesis import example, given, settings
 
 from tests.naive import overlays
 from tests.strategies import instance_of, interests
 
-BASELINES = pytest.mark.parametrize("baseline", [edge_contrib, naive_oda])
+BASELINES = pytest.mark.parametrize("baseline", [edge_contrib, naive])
 METHODS = pytest.mark.parametrize("method", ["gm", "minmax", "low"])
 
 
@@ -47,7 +47,7 @@ def test_the_baselines_agree_where_the_twins_are_too_slow(method):
     rng = np.random.default_rng(8)
     interest = {v: set(rng.integers(0, 40, size=rng.integers(1, 20)).tolist()) for v in range(90)}
     instance = instance_of(interest)
-    ref, ref_gains = naive_oda.edges(instance, method)
+    ref, ref_gains = naive.edges(instance, method)
     got, got_gains = edge_contrib.edges(instance, method)
     assert ref.tolist() == got.tolist()
     assert ref_gains.tolist() == got_gains.tolist()

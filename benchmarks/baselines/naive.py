@@ -31,11 +31,11 @@ Ints = npt.NDArray[np.int32]
 def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
     """Return the edges of gm, minmax or low (k = 2) in the order added, and their gains."""
     rule = RULES[method]
-    return _naive_oda(instance.indptr, instance.topics, instance.n_topics, rule)  # type: ignore[no-any-return]
+    return _naive(instance.indptr, instance.topics, instance.n_topics, rule)  # type: ignore[no-any-return]
 
 
 @njit(cache=True)
-def _naive_oda(indptr, topics, n_topics, rule):
+def _naive(indptr, topics, n_topics, rule):
     """Add the best edge of a scan over all pairs, until none gains."""
     n_nodes = len(indptr) - 1
     label = np.arange(len(topics)).astype(np.int32)  # by slot: one slot of its component
