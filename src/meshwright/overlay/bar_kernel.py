@@ -44,6 +44,12 @@ def new_bars(ids: Ints, *, circle: bool = False, ring: Ints | None = None) -> Ba
 
 
 @njit(cache=True, nogil=True)
+def has_bars(bars):
+    """Tell whether pairs can be out for good: ask once, above a loop. Reads only."""
+    return len(bars.other_end) + len(bars.position) > 0
+
+
+@njit(cache=True, nogil=True)
 def barred(bars, u, w):
     """Tell whether a pair is out for good. Reads only."""
     if len(bars.other_end) > 0:
