@@ -65,7 +65,7 @@ def design_part(data: Path | None) -> None:
     instance = Instance.load(prepare("fb10k", data))
     warm_up = Instance.from_pairs((f"n{i % 5}", f"t{i % 3}") for i in range(12))
     design(warm_up, "sl", certify=False)  # compiles
-    floor = best_of_two(lambda: matrix_product(instance))
+    floor = best_of_two(lambda: matrix_product(instance), instance)
     world = design(instance, "sl", certify=False)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(

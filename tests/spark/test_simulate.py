@@ -71,7 +71,7 @@ def test_weights_and_another_routing_on_the_same_publications(spark, tmp_path, w
 
 def test_overlays_are_read_from_their_datasets(spark, tmp_path, world):
     workload = write_instance(world.instance, tmp_path / "workload")
-    plan = design(world.instance, "gm", certify=False)
+    plan = design(world.instance, "star", certify=False)
     for overlay, routing in ((world, "iscribe"), (plan, "tree")):
         write_overlay(overlay, tmp_path / routing, workload)
         out = tmp_path / f"{routing}-run"
@@ -114,8 +114,8 @@ def test_what_cannot_be_simulated_is_refused_and_leaves_nothing(
 
 
 def test_small_worlds_are_asked_for_where_they_are_needed(spark, tmp_path, world):
-    plan = design(world.instance, "gm", certify=False)
-    with pytest.raises(InputError, match="pie routes on small worlds, and a gm overlay has no"):
+    plan = design(world.instance, "star", certify=False)
+    with pytest.raises(InputError, match="pie routes on small worlds, and a star overlay has no"):
         simulate_on_spark(spark, plan, tmp_path / "run")
     with pytest.raises(InputError, match="scribe routes on small worlds"):
         simulate_on_spark(spark, plan, tmp_path / "run", routing="tree", against="scribe")

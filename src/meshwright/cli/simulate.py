@@ -103,6 +103,7 @@ def print_run(out: Path, manifest: Manifest) -> None:
     print_facts(
         {
             "overlay": f"{Path(manifest['overlay']).name} ({manifest['method']})",
+            "links": f"{manifest['n_edges']:,}, at most {manifest['max_degree']:,} of a node",
             "publications": f"{totals['publications']:,}",
             "seconds": f"{manifest['seconds']:.2f}",
         }

@@ -133,6 +133,8 @@ def simulate_on_spark(
             "overlay_digest": overlay_digest(here),
             "workload_digest": here.instance.digest,
             "method": here.method,
+            "n_edges": here.n_edges,
+            "max_degree": here.max_degree,
             "routing": routing,
             "parameters": {"publications": publications, "weighted": weights is not None},
             "seed": seed,

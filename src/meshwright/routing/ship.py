@@ -1,8 +1,8 @@
 """Ship a value of arrays to the tasks: one file beside the run, mapped once per process.
 
 A task maps the file instead of reading it, so all processes of a machine share one copy in its
-page cache. The mapping is private: arrays look writable, as those that were never shipped, and so
-the kernels compiled for these will do.
+page cache. The mapping is private: arrays are writable, or not, as those that were never shipped,
+and so the kernels compiled for these will do.
 """
 
 from __future__ import annotations
