@@ -28,7 +28,7 @@ import numpy.typing as npt
 from numba import njit
 
 from meshwright.kernels.components import drop_connected
-from meshwright.overlay.bar_kernel import Bars, barred, new_bars
+from meshwright.overlay.bar_kernel import Bars, barred, has_bars, new_bars
 from meshwright.overlay.count_kernel import (
     count_dense,
     count_left_out,
@@ -159,7 +159,7 @@ def scan(c, rows, degree, scratch, u):
     """
     cap, by_degree, first = rows.meta[1], rows.meta[2], rows.row[u]
     keys, codes, gains, touched, ids = rows.key, rows.code, scratch.gains, scratch.touched, rows.ids
-    bars, room = rows.bars, rows.row[u + 1] - first
+    some_barred, room = has_bars(rows.bars), rows.row[u + 1] - first
     full_room = 0 if cap == NO_DEGREE else room // 4
     room -= full_room
     drop_connected(c, u)
@@ -194,7 +194,7 @@ def scan(c, rows, degree, scratch, u):
         for i in range(begin, end):
             w = np.uint32(behind + i) if dense else touched[i]
             gain = gains[w]
-            if gain < least or barred(bars, u, w):
+            if gain < least or (some_barred and barred(rows.bars, u, w)):
                 continue
             key, code = pair_key(by_degree, degree, gain, u, w), pair_code(ids, u, w)
             if degree[w] >= cap:

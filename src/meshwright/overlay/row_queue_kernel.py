@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from meshwright.kernels.components import clear_away, gain_with, lay_out
-from meshwright.overlay.bar_kernel import barred
+from meshwright.overlay.bar_kernel import barred, has_bars
 from meshwright.overlay.pair_kernel import (
     better,
     gain_of,
@@ -121,7 +121,7 @@ def settle(c, rows, degree, scratch, u):
         scratch.own,
     )
     first, cap, by_degree = rows.row[u], rows.meta[1], rows.meta[2]
-    holds, stale_degrees = False, 0
+    holds, stale_degrees, some_barred = False, 0, has_bars(rows.bars)
     lay_out(c, own, u)
     spent[u] += 2 * (c.row_end[u] - c.indptr[u])
     while used[u] > 0 and spent[u] <= rows.scan_cost[u]:
@@ -132,7 +132,7 @@ def settle(c, rows, degree, scratch, u):
         if degree[w] >= cap:
             park_full(rows, degree, u)
             continue
-        if barred(rows.bars, u, w):
+        if some_barred and barred(rows.bars, u, w):
             drop_first(rows, u)
             continue
         # Degrees are at hand; the gain, which costs more, is counted only if they still hold.
