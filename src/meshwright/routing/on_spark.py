@@ -123,9 +123,11 @@ def simulate_on_spark(
         with progress.step("laying out the routing tables"):
             here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
             draws = new_draws(here.instance, weights)
-            simulate_range(router(here, routing), draws, 0, 1, seed)  # or say now what is wrong
             for name in filter(None, (routing, against)):
-                ship(stage.scratch(f"{name}.tables"), (router(here, name), draws))
+                ready = router(here, name)
+                # One here: what is wrong is said now, and workers find the kernels compiled.
+                simulate_range(ready, draws, 0, 1, seed)
+                ship(stage.scratch(f"{name}.tables"), (ready, draws))
         job = Job(spark, stage, publications, seed, here.instance.n_nodes, partitions)
         found = job.run(routing, progress, keep=True)
         facts: dict[str, Any] = {
