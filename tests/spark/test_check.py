@@ -6,12 +6,16 @@ import json
 
 import networkx as nx
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import meshwright as mw
+from meshwright.datasets import read_table, write_table
 from meshwright.evaluation.check import check, evaluate
 from meshwright.evaluation.topic_kernel import evaluate_topic
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
+from meshwright.smallworld import write_overlay as write_world
 from meshwright.values import Instance, Overlay
 from tests.datasets import write_instance
 
@@ -111,3 +115,24 @@ def test_forged_gains_are_found(spark, tmp_path, workload):
     write_overlay(forged, tmp_path / "overlay", workload)
     findings = check(spark, tmp_path / "overlay").findings
     assert [finding for finding in findings if "the gains of the edges sum to" in finding]
+
+
+def test_property_1_is_checked_of_small_worlds_and_of_nothing_else(spark, tmp_path, workload):
+    instance, path = Instance.load(workload), tmp_path / "overlay"
+    write_world(mw.design(instance, "sl"), path, workload)
+    good = check(spark, path)
+    assert good.findings == ()
+    assert good.property_1 is True
+    ring = read_table(path, "ring")
+    twice = pa.array([ring.column("node")[1].as_py(), *ring.column("node").to_pylist()[1:]])
+    write_table(path / "ring.parquet", ring.set_column(1, "node", twice.cast(pa.int32())))
+    bad = check(spark, path)
+    assert bad.property_1 is False
+    assert [finding for finding in bad.findings if "2 times, not once" in finding]
+
+
+def test_a_small_world_that_lost_its_ring_is_found(spark, tmp_path, workload):
+    world = mw.design(Instance.load(workload), "none")
+    write_overlay(world, tmp_path / "overlay", workload)  # the edges only
+    found = check(spark, tmp_path / "overlay")
+    assert found.findings == ("by its method it is a small world, but it has no ring",)
