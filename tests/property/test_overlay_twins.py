@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from meshwright.kernels import threads
-from meshwright.overlay import design
+from meshwright.overlay import design, engine
 from meshwright.overlay.engine import Path, Rule, greedy_edges, is_dense
 from tests.naive import links, overlays
 from tests.strategies import instance_of, interests
@@ -155,6 +155,7 @@ def test_every_path_equals_the_naive_twin(rule, interest, path):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, monkeypatch):
     monkeypatch.setattr(threads, "SMALLEST", 16)  # so that both threads have something to do
+    monkeypatch.setattr(engine, "SMALLEST", 1)
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 12, 120)
     interest = {

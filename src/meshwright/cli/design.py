@@ -12,8 +12,8 @@ from meshwright.cli.options import Force, Json, Out
 from meshwright.cli.show import duration, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
-    from meshwright.workload.forecast import Forecast
     from meshwright.datasets import Manifest
+    from meshwright.workload.forecast import Forecast
 
 LONG = 60.0  # seconds; longer designs are announced
 VERY_LONG = 3600.0  # seconds; with advice

@@ -151,6 +151,13 @@ def drop_connected(c, u):
     c.row_end[u] = kept
 
 
+@njit(cache=True, nogil=True)
+def drop_all_connected(c, first, last):
+    """The same for the nodes from `first` to `last`."""
+    for u in range(first, last):
+        drop_connected(c, u)
+
+
 @njit(cache=True)
 def join_all(c, edges):
     """Add the edges in order; return the gain of each."""

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.kernels.components import new_components
-from meshwright.kernels.threads import in_parts
+from meshwright.kernels.components import drop_all_connected, new_components
+from meshwright.kernels.threads import SMALLEST, in_parts
 from meshwright.overlay import engine_kernel as kernel
 from meshwright.overlay.last_level_kernel import new_last_level, run_last_level
 from meshwright.overlay.pair_kernel import NO_DEGREE
-from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.row_kernel import CACHE, Rows, Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.row_queue_kernel import DUE, count_due, heap_rows, scan_due
 from meshwright.overlay.sweep_kernel import BLOCK, new_sweep, note_blocks
 from meshwright.overlay.table_kernel import fill, new_table, table_bytes
 from meshwright.values import Instance
@@ -122,6 +123,7 @@ class _Run:
             self._run_phases()
         else:
             kernel.set_cap(self._state, self._queue, NO_LIMIT)
+            self._queue.rows.meta[4] = NO_LIMIT
             self._run(NO_LIMIT)
         return self._edges[: self._n_edges].copy(), self._gains[: self._n_edges].copy()
 
@@ -139,19 +141,34 @@ class _Run:
             lowest=2 if self._rule.threshold is None else 1,
             cache=self._path.cache,
         )
+        self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
+        self._scan_in_parts(scan_rows, rows)
+        return kernel.Queue(sweep, rows)
+
+    def _scan_due(self) -> None:
+        """Scan together the rows that wait for a scan, if they are many."""
+        rows, degree = self._queue.rows, self._state.degree
+        if count_due(rows, degree) < SMALLEST:
+            return
+        self._scan_in_parts(scan_due, rows)
+        heap_rows(rows, degree)
+
+    def _scan_in_parts(self, scan: Callable[..., None], rows: Rows) -> None:
+        """Scan rows on all threads, each with a scratch of its own."""
+        components = self._state.components
         scratches: SimpleQueue[Scratch] = SimpleQueue()
 
-        def scan(first: int, last: int) -> None:
+        def work(first: int, last: int) -> None:
             try:
                 scratch = scratches.get_nowait()
             except Empty:
                 scratch = self._new_scratch()
-            scan_rows(components, rows, degree, scratch, first, last)
+            scan(components, rows, self._state.degree, scratch, first, last)
             scratches.put(scratch)
 
-        self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
-        self._in_parts(scan, len(rows.used))
-        return kernel.Queue(sweep, rows)
+        # A scan asks other rows for their topics, so no row may change meanwhile.
+        self._in_parts(lambda *part: drop_all_connected(components, *part), len(rows.used))
+        self._in_parts(work, len(rows.used))
 
     def _new_scratch(self) -> Scratch:
         n_nodes, n_topics = len(self._ids), self._n_topics
@@ -167,23 +184,26 @@ class _Run:
         while limit <= last and self._n_edges < self._stop:
             before = self._n_edges
             kernel.set_cap(self._state, self._queue, limit)
+            self._queue.rows.meta[4] = NO_LIMIT
             self._run(limit)
             if self._n_edges == before:
                 return
             limit += 1
 
     def _run(self, limit: int) -> None:
-        left = -1
+        left = kernel.MORE
         while left < 0 and self._n_edges < self._stop:
             self._n_edges, left = kernel.run(
                 self._state, self._queue, self._edges, self._gains, self._n_edges, self._next()
             )
             self._report()
+            if left == DUE:
+                self._scan_due()
         if left >= 0 and self._is_by_rows():
             self._run_last_level(limit)
 
     def _run_low(self, threshold: Fraction) -> None:
-        capped, cap, left = self._new_queue(), 0, -1
+        capped, cap, left = self._new_queue(), 0, kernel.MORE
         kernel.set_cap(self._state, self._queue, NO_LIMIT)
         while left < 0 and self._n_edges < self._stop:
             self._n_edges, cap, left = kernel.run_low(

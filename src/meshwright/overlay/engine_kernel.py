@@ -11,9 +11,11 @@ from numba import njit
 from meshwright.kernels.components import Components, join
 from meshwright.overlay.pair_kernel import gain_of
 from meshwright.overlay.row_kernel import Rows, Scratch
-from meshwright.overlay.row_queue_kernel import find_in_rows, set_row_cap
+from meshwright.overlay.row_queue_kernel import DUE, find_in_rows, set_row_cap
 from meshwright.overlay.sweep_kernel import Sweep, find_in_table, start_sweep
 from meshwright.overlay.table_kernel import Table, lower_gains
+
+MORE = -2  # in place of a gain: there may be more
 
 Ints = npt.NDArray[np.int32]
 
@@ -70,16 +72,18 @@ def add(state, rank, code, edges, gains, n_edges):
 def run(state, queue, edges, gains, n_edges, stop):
     """Add best edges until there are `stop` of them, or none, or with rows only ones of gain 1.
 
-    Return their number and the gain of the best pair left; -1 when that was not looked for.
+    Return their number and the gain of the best pair left, or MORE, or DUE: scan the due rows.
     """
     last_gain = 0 if len(state.table.lost) > 0 else 1
     while n_edges < stop:
         key, code = find_best(state, queue)
+        if key == DUE:
+            return n_edges, DUE
         if gain_of(key) <= last_gain:
             return n_edges, gain_of(key)
         add(state, state.rank, code, edges, gains, n_edges)
         n_edges += 1
-    return n_edges, -1
+    return n_edges, MORE
 
 
 @njit(cache=True)
@@ -113,4 +117,4 @@ def run_low(state, queue, capped, cap, edges, gains, n_edges, stop, numerator, d
         for node in edges[n_edges]:
             top = max(top, degree[rank[node]])
         n_edges += 1
-    return n_edges, cap, -1
+    return n_edges, cap, MORE

@@ -21,13 +21,12 @@ parked behind the row's heap, or under `rest`, a bound on their gains, until the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import drop_connected
 from meshwright.overlay.bar_kernel import Bars, barred, has_bars, new_bars
 from meshwright.overlay.count_kernel import (
     count_dense,
@@ -60,7 +59,7 @@ Longs = npt.NDArray[np.int64]
 class Rows(NamedTuple):
     """The rows, their caches and the heap of rows.
 
-    `meta` is [heap size, cap, by_degree, lowest gain kept].
+    `meta` is [heap size, cap, by_degree, lowest gain kept, gain at which to scan rows together].
     """
 
     ids: Ints  # rank -> the user's id
@@ -86,7 +85,7 @@ class Rows(NamedTuple):
 class Scratch(NamedTuple):
     """What a scan counts in; one for each thread that scans."""
 
-    gains: Ints  # by node
+    gains: npt.NDArray[Any]  # by node, of 8 or 32 bits
     touched: npt.NDArray[np.uint32]  # by node, and one more
     key: Longs  # pairs that may be among the best of a row: those that take part, those that do not
     code: Longs
@@ -98,7 +97,8 @@ def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
     """Return a scratch for scans of rows with so much room at most, and for evaluations."""
     pairs = (2, 2 * room + STRETCH)
     return Scratch(
-        gains=np.zeros(n_nodes, dtype=np.int32),
+        # No gain exceeds the room of a row; small numbers stay in the processor's cache.
+        gains=np.zeros(n_nodes, dtype=np.uint8 if room < 256 else np.int32),
         touched=np.zeros(n_nodes + 1, dtype=np.uint32),
         key=np.zeros(pairs, dtype=np.int64),
         code=np.zeros(pairs, dtype=np.int64),
@@ -145,14 +145,14 @@ def new_rows(
         heap=ints(n_nodes),
         heap_key=longs(n_nodes),
         heap_code=longs(n_nodes),
-        meta=np.array([0, NO_DEGREE, by_degree, lowest], dtype=np.int64),
+        meta=np.array([0, NO_DEGREE, by_degree, lowest, 0], dtype=np.int64),
         bars=bars or new_bars(ids),
     )
 
 
 @njit(cache=True, nogil=True)
 def scan(c, rows, degree, scratch, u):
-    """Fill the row of u anew: its cache, bound and rest.
+    """Fill the row of u anew: its cache, bound and rest. Connected topics are dropped before.
 
     Under a limit a quarter of the cache goes to the best pairs with a full partner: when the
     limit rises they are known already, and the row need not be scanned for them.
@@ -162,7 +162,6 @@ def scan(c, rows, degree, scratch, u):
     some_barred, room = has_bars(rows.bars), rows.row[u + 1] - first
     full_room = 0 if cap == NO_DEGREE else room // 4
     room -= full_room
-    drop_connected(c, u)
     lowest = rows.meta[3]
     left_out = longest_slot(c, u) if lowest > 1 else -1
     cost = row_cost(c, u, left_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from meshwright.kernels.components import clear_away, gain_with, lay_out
+from meshwright.kernels.components import clear_away, drop_connected, gain_with, lay_out
 from meshwright.overlay.bar_kernel import barred, has_bars
 from meshwright.overlay.pair_kernel import (
     better,
@@ -19,6 +19,7 @@ from meshwright.overlay.pair_kernel import (
 from meshwright.overlay.row_kernel import scan
 
 MANY = 8  # when an eighth of a row's pairs has had an old degree, so have the others
+DUE = -1  # in place of a key
 STALE_COST = 64  # moving a pair and its row down their heaps, in positions scanned
 
 
@@ -83,7 +84,6 @@ def set_row_cap(rows, degree, cap):
     raised = cap > rows.meta[1]
     rows.meta[1] = cap
     rows.settled[:] = -1
-    size = 0
     for u in range(len(degree)):
         if raised and rows.rest[u] > 0:
             # Pairs left out may take part now: all that is known of them is their gain.
@@ -95,6 +95,14 @@ def set_row_cap(rows, degree, cap):
             rows.used[u] += rows.parked[u]
             rows.parked[u] = 0
             heapify(rows.key, rows.code, rows.row[u], rows.used[u])
+    heap_rows(rows, degree)
+
+
+@njit(cache=True)
+def heap_rows(rows, degree):
+    """Put all rows that take part and have something left into the heap."""
+    size, cap = 0, rows.meta[1]
+    for u in range(len(degree)):
         if degree[u] >= cap:
             continue
         park_full(rows, degree, u)
@@ -105,6 +113,35 @@ def set_row_cap(rows, degree, cap):
     rows.meta[0] = size
     for at in range(size // 2 - 1, -1, -1):
         sift_row(rows.heap, rows.heap_key, rows.heap_code, at, size)
+
+
+@njit(cache=True, nogil=True)
+def is_due(rows, degree, u):
+    """Tell whether a row can only be scanned, at the gain that rows are scanned together at."""
+    if degree[u] >= rows.meta[1] or gain_of(rows.bound_key[u]) < rows.meta[4]:
+        return False
+    first = rows.row[u]
+    return rows.used[u] == 0 or better(
+        rows.bound_key[u], rows.bound_code[u], rows.key[first], rows.code[first]
+    )
+
+
+@njit(cache=True, nogil=True)
+def count_due(rows, degree):
+    """Return how many rows are due."""
+    due = 0
+    for u in range(len(degree)):
+        due += is_due(rows, degree, u)
+    return due
+
+
+@njit(cache=True, nogil=True)
+def scan_due(c, rows, degree, scratch, first, last):
+    """Scan the rows from `first` to `last` that are due."""
+    for u in range(first, last):
+        if is_due(rows, degree, u):
+            scan(c, rows, degree, scratch, u)
+            rows.settled[u] = -1
 
 
 @njit(cache=True)
@@ -161,7 +198,10 @@ def settle(c, rows, degree, scratch, u):
 
 @njit(cache=True)
 def find_in_rows(c, rows, degree, scratch):
-    """Return the (key, code) of the best pair of the rows, or (0, 0) when there is none."""
+    """Return the (key, code) of the best pair of the rows, or (0, 0) when there is none.
+
+    Or (DUE, 0): call `scan_due` and `heap_rows`, if several threads can scan, and ask again.
+    """
     row, keys, codes, used, settled = rows.row, rows.key, rows.code, rows.used, rows.settled
     bound_key, bound_code, spent, scan_cost = (
         rows.bound_key,
@@ -187,6 +227,11 @@ def find_in_rows(c, rows, degree, scratch):
             or better(bound_key[u], bound_code[u], keys[first], codes[first])
             or spent[u] > scan_cost[u]
         ):
+            if gain_of(heap_key[0]) < rows.meta[4]:
+                # A lower gain begins: all rows that wait for it can be scanned at once.
+                rows.meta[0], rows.meta[4] = size, gain_of(heap_key[0])
+                return DUE, np.int64(0)
+            drop_connected(c, u)
             scan(c, rows, degree, scratch, u)
             settled[u] = clock
         elif settle(c, rows, degree, scratch, u):
