@@ -109,16 +109,15 @@ def print_run(out: Path, manifest: Manifest) -> None:
         }
     )
     other = manifest.get("against")
-    if other is None:
-        print_table(("", manifest["routing"]), [(label, _cell(totals, n)) for label, n in SHOWN])
-    else:
-        print_table(
-            ("", manifest["routing"], other["routing"], "ratio"),
-            [
-                (label, _cell(totals, n), _cell(other["totals"], n), _ratio(other["ratios"], n))
-                for label, n in SHOWN
-            ],
-        )
+    columns = {manifest["routing"]: [_cell(totals, name) for _, name in SHOWN]}
+    if other is not None:
+        columns[other["routing"]] = [_cell(other["totals"], name) for _, name in SHOWN]
+        columns["ratio"] = [_ratio(other["ratios"], name) for _, name in SHOWN]
+    headed = {name: max(map(len, (name, *cells))) for name, cells in columns.items()}
+    aligned = [[cell.rjust(headed[name]) for cell in cells] for name, cells in columns.items()]
+    labels = [label for label, _ in SHOWN]
+    heads = [name.rjust(width) for name, width in headed.items()]
+    print_table(("", *heads), zip(labels, *aligned, strict=True))
     print("\nbusiest nodes")
     rows = [(row["node"], row["sent"], row["received"]) for row in manifest["busiest"]]
     print_table(("node", "sent", "received"), rows)
