@@ -41,7 +41,9 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--master", default="local[2]", help="of the spark part")
     parser.add_argument("--memory", default="1g", help="memory of Spark's JVM")
     parser.add_argument("--events", type=int, default=200, help="of the churn part")
-    parser.add_argument("--instances", default="fb1k,tw1k", help="of the tables")
+    parser.add_argument(
+        "--instances", default="fb1k,tw1k", help="of the tables: fb1k, tw1k, fb10k, tw10k"
+    )
     parser.add_argument("--fingers", default="chord", help="of the tables: chord or random")
     options = parser.parse_args(arguments)
     os.environ["MESHWRIGHT_MEMORY"] = options.memory
