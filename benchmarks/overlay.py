@@ -28,7 +28,7 @@ from meshwright.values import Instance, Overlay
 
 METHODS = ("gm", "minmax", "low", "gpa", "gpm", "cd", "cd1", "cd2")
 REFERENCES = ("edge-contrib", "naive")  # with the method after a colon, as in edge-contrib:minmax
-BUDGETS = {"gpa": {"average_degree": 4}, "gpm": {"max_degree": 8}}
+BUDGETS: dict[str, dict[str, Any]] = {"gpa": {"average_degree": 4}, "gpm": {"max_degree": 8}}
 FLOOR_ROWS = 1_000
 MANY = 5_000_000  # subscriptions
 
@@ -101,7 +101,8 @@ def run_method(instance: Instance, method: str) -> Overlay:
 
     reference, _, known = method.partition(":")
     if reference not in REFERENCES:
-        return design(instance, method, certify=False, **BUDGETS.get(method, {}))
+        budget: dict[str, Any] = BUDGETS.get(method, {})
+        return design(instance, method, certify=False, **budget)
     module = import_module(f"benchmarks.baselines.{reference.replace('-', '_')}")
     edges, gains = module.edges(instance, known or "gm")
     return Overlay(instance, edges, gains, method)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 # `gm` by `scripts/bench overlay`, docs/engine.md: from 5 ns per incidence where interests are dense
-# to 40 where they are sparse and edges many. These two constants meet the sparse ones, from 7 million
-# to 19 billion incidences, within a third.
+# to 40 where they are sparse and edges many. These two constants meet the sparse instances, from 7
+# million to 19 billion incidences, within a third.
 SECONDS_PER_INCIDENCE = 15e-9
 SECONDS_PER_SUBSCRIPTION = 2e-6
 BYTES_PER_SUBSCRIPTION = 80
