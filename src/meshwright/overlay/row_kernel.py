@@ -85,7 +85,7 @@ class Rows(NamedTuple):
 class Scratch(NamedTuple):
     """What a scan counts in; one for each thread that scans."""
 
-    gains: npt.NDArray[Any]  # by node, of 8 or 32 bits
+    gains: npt.NDArray[Any]  # by node, of 16 or 32 bits
     touched: npt.NDArray[np.uint32]  # by node, and one more
     key: Longs  # pairs that may be among the best of a row: those that take part, those that do not
     code: Longs
@@ -98,7 +98,7 @@ def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
     pairs = (2, 2 * room + STRETCH)
     return Scratch(
         # No gain exceeds the room of a row; small numbers stay in the processor's cache.
-        gains=np.zeros(n_nodes, dtype=np.uint8 if room < 256 else np.int32),
+        gains=np.zeros(n_nodes, dtype=np.uint16 if room < 2**16 else np.int32),
         touched=np.zeros(n_nodes + 1, dtype=np.uint32),
         key=np.zeros(pairs, dtype=np.int64),
         code=np.zeros(pairs, dtype=np.int64),
