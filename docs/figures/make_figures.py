@@ -58,6 +58,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "none": {},
 }
 SUPPORT = "support-against-links"
+COST = "engine-cost"
+LABELS = {"cornell5": (-8, 2), "fb10k": (-8, -6), "tw20k": (-8, -4), "tw80k": (10, 12)}
 DISSEMINATION = "dissemination"
 
 WIDTH, HEIGHT = 680, 576
@@ -79,6 +81,7 @@ def figures() -> Iterator[tuple[str, str]]:
         yield method, draw_overlay(overlay, parameters)
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
+    yield COST, draw_cost()
 
 
 def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
@@ -325,6 +328,50 @@ def _dissemination_legend() -> Iterator[str]:
         )
         yield text(x + 40, y, label, size=13)
         x += 64 + 6.4 * len(label)
+
+
+def draw_cost() -> str:
+    """Return the seconds of `gm` and of one matrix product against the incidences, as measured."""
+    with (HERE / "engine-cost.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    left, top, right, bottom = 76, 96, 652, 418
+    widest, tallest, lowest = (5, 11), (-2, 3), 10**-2.0
+
+    def at(incidences: float, seconds: float) -> tuple[float, float]:
+        across = (math.log10(incidences) - widest[0]) / (widest[1] - widest[0])
+        up = (math.log10(max(seconds, lowest)) - tallest[0]) / (tallest[1] - tallest[0])
+        return left + (right - left) * across, bottom - (bottom - top) * up
+
+    parts = [text(24, 32, "Seconds against incidences", size=18, weight="bold")]
+    parts.append(text(24, 54, "gm, complete, and one sparse product A @ A.T in the same process"))
+    for power in range(tallest[0], tallest[1] + 1):
+        x, y = at(10 ** widest[0], 10.0**power)
+        parts.append(f'<line x1="{x}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{PALE}"/>')
+        parts.append(text(x - 10, y + 5, f"{10.0**power:g} s", anchor="end"))
+    for power in range(widest[0], widest[1] + 1):
+        x, y = at(10.0**power, 10.0 ** tallest[0])
+        parts.append(text(x, y + 22, f"1e{power}", anchor="middle"))
+    parts.append(text((left + right) / 2, bottom + 44, "incidences", anchor="middle"))
+    for row in rows:
+        x, y = at(int(row["incidences"]), float(row["gm"]))
+        if row["product"]:
+            other = at(int(row["incidences"]), float(row["product"]))
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{other[1]:.1f}" r="5" fill="none" stroke="{ORANGE}" '
+                'stroke-width="2.5"/>'
+            )
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}"/>')
+        place = LABELS.get(row["instance"], (8, -8))
+        anchor = "start" if place[0] > 0 else "end"
+        parts.append(text(x + place[0], y + place[1], row["instance"], size=11, anchor=anchor))
+    parts.append(f'<circle cx="{left + 12}" cy="{top + 6}" r="5" fill="{BLUE}"/>')
+    parts.append(text(left + 24, top + 11, "gm", colour=BLUE, weight="bold"))
+    parts.append(
+        f'<circle cx="{left + 12}" cy="{top + 28}" r="5" fill="none" stroke="{ORANGE}" '
+        'stroke-width="2.5"/>'
+    )
+    parts.append(text(left + 24, top + 33, "matrix product", colour="#8f6300", weight="bold"))
+    return document(680, 480, "Seconds of gm and of a matrix product against incidences", parts)
 
 
 def text(
