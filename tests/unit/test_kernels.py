@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections import Counter
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from meshwright.kernels import drop_stale_code
 from meshwright.kernels.random import mix, stream, uniform
 from meshwright.workload.draw_kernel import (
     PATIENCE,
@@ -221,3 +223,22 @@ def test_no_topics_wanted_are_none_drawn():
     sizes, topics = draw_successive(1, 0, 3, 0, 0, *tables(np.ones(4)))
     assert sizes.tolist() == [0, 0, 0]
     assert len(topics) == 0
+
+
+def test_compiled_code_is_dropped_when_the_source_of_any_kernel_changes(tmp_path):
+    for folder in ("kernels", "overlay"):
+        (tmp_path / folder / "__pycache__").mkdir(parents=True)
+    source = tmp_path / "overlay" / "pair_kernel.py"
+    source.write_text("")
+    (tmp_path / "kernels" / "components.py").write_text("")
+    index = tmp_path / "overlay" / "__pycache__" / "engine_kernel.run.nbi"
+    index.write_text("compiled")
+    assert drop_stale_code(tmp_path)
+    assert not index.exists()
+    index.write_text("compiled again")
+    assert not drop_stale_code(tmp_path)
+    assert index.exists()
+    stat = source.stat()
+    os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    assert drop_stale_code(tmp_path)
+    assert not index.exists()

@@ -127,7 +127,8 @@ class _Run:
             self._run(NO_LIMIT)
         return self._edges[: self._n_edges].copy(), self._gains[: self._n_edges].copy()
 
-    def _new_queue(self) -> kernel.Queue:
+    def _new_queue(self, *, lowest: int = 2) -> kernel.Queue:
+        """Return a queue of the pairs that gain at least `lowest`, others are for the last level."""
         components, table, degree = self._state.components, self._state.table, self._state.degree
         by_degree, n_table = self._rule.by_degree, len(table.lost)
         sweep = new_sweep(n_table, self._largest, by_degree=by_degree, block=self._path.block)
@@ -137,8 +138,7 @@ class _Run:
             self._ids,
             self._state.rank,
             by_degree=by_degree,
-            # `low` compares gains, and asks the second queue for those of 1 too.
-            lowest=2 if self._rule.threshold is None else 1,
+            lowest=lowest,
             cache=self._path.cache,
         )
         self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
@@ -203,7 +203,8 @@ class _Run:
             self._run_last_level(limit)
 
     def _run_low(self, threshold: Fraction) -> None:
-        capped, cap, left = self._new_queue(), 0, kernel.MORE
+        # Gains are compared, and the second queue is asked for those of 1 too.
+        capped, cap, left = self._new_queue(lowest=1), 0, kernel.MORE
         kernel.set_cap(self._state, self._queue, NO_LIMIT)
         while left < 0 and self._n_edges < self._stop:
             self._n_edges, cap, left = kernel.run_low(
