@@ -128,7 +128,7 @@ class _Run:
         return self._edges[: self._n_edges].copy(), self._gains[: self._n_edges].copy()
 
     def _new_queue(self, *, lowest: int = 2) -> kernel.Queue:
-        """Return a queue of the pairs that gain at least `lowest`, others are for the last level."""
+        """Return a queue of the pairs that gain at least `lowest`."""
         components, table, degree = self._state.components, self._state.table, self._state.degree
         by_degree, n_table = self._rule.by_degree, len(table.lost)
         sweep = new_sweep(n_table, self._largest, by_degree=by_degree, block=self._path.block)
