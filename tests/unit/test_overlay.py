@@ -20,7 +20,7 @@ from meshwright.overlay.export import export
 from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
 from meshwright.overlay.today import full_mesh
 from meshwright.values import Instance, Overlay
-from meshwright.workload.forecast import forecast
+from meshwright.workload.forecast import BYTES_PER_NODE, forecast
 from tests.datasets import write_instance
 
 PAIRS = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("d", "x"), ("d", "y")]
@@ -158,6 +158,12 @@ def test_a_design_that_cannot_fit_is_refused_with_the_numbers(instance):
 )
 def test_a_long_design_is_announced_and_a_very_long_one_with_advice(incidences, text):
     assert re.search(text, announcement(forecast(1000, 10_000, incidences)))
+
+
+def test_the_forecast_counts_the_table_of_pairs_where_interests_are_dense():
+    # Two bytes for each pair, if they take at most 64 for each subscription.
+    dense, sparse = forecast(641, 6_410, 0), forecast(642, 6_410, 0)
+    assert dense.memory_bytes - sparse.memory_bytes == 641 * 640 - BYTES_PER_NODE
 
 
 def test_an_overlay_survives_the_disk(tmp_path, instance, workload):

@@ -25,11 +25,11 @@ from meshwright.overlay.row_queue_kernel import DUE, count_due, heap_rows, scan_
 from meshwright.overlay.sweep_kernel import BLOCK, new_sweep, note_blocks
 from meshwright.overlay.table_kernel import fill, new_table, table_bytes
 from meshwright.values import Instance
+from meshwright.workload.forecast import DENSE_BYTES
 
 EDGES_AT_ONCE = 2_000  # between two looks at the clock: an interrupt waits no longer than that
 NO_LIMIT = NO_DEGREE
 
-DENSE_BYTES = 64  # a table of all pairs may take this much for each subscription
 
 Edges = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
 Tell = Callable[[float], None]
@@ -68,7 +68,8 @@ def greedy_edges(
     """Return the edges (in the order added) and their gains under a rule.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
-    memory about 150 bytes per subscription, 0.7 kB per node, for `low` 1.3 kB, and 128 MB.
+    memory about 80 bytes per subscription, by table up to 64 more, and 0.7 kB per node, for `low`
+    1.3 kB.
     """
     if instance.n_subscriptions > np.iinfo(np.int32).max:
         raise InputError(

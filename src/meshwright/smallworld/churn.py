@@ -27,13 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.kernels.threads import in_parts
 from meshwright.overlay.engine import in_order
+from meshwright.smallworld.gswico_fingers import fill_by_interest
 from meshwright.smallworld.methods import plain_fingers
 from meshwright.smallworld.random_kernel import random_keys
-from meshwright.smallworld.slot_kernel import fill_rest
 from meshwright.smallworld.world import Ints, SmallWorld, phase_bounds, small_world
-from meshwright.values import Instance, row_pointers
+from meshwright.values import Instance
 
 RINGS_BY_GAIN = ("sl", "s")
 FINGERS_BY_GAIN = ("sl", "l")
@@ -153,22 +152,11 @@ def _mended(
     kept = np.where((leads_to != EMPTY) & inside, leads_to, EMPTY)
     slots[moved[stay], :n_phases] = kept
     if world.method in FINGERS_BY_GAIN:
-        _fill_by_interest(instance, ring, slots)
+        fill_by_interest(instance, ring, slots)
     else:
         kind = world.parameters.get("fingers", "chord")
         slots = np.where(slots == EMPTY, plain_fingers(n, kind, _seed(world)), slots)
     return _next(world, instance, ring, slots)
-
-
-def _fill_by_interest(instance: Instance, ring: Ints, slots: Ints) -> None:
-    """Fill the empty slots by common interest, then the nearest. Writes `slots`."""
-    n = len(ring)
-    indptr, topics = in_order(instance, ring)
-    wanting = np.repeat(np.arange(n, dtype=np.uint32), np.diff(indptr))
-    topic_ptr = row_pointers(np.sort(topics), instance.n_topics)
-    wanting = wanting[np.argsort(topics, kind="stable")]
-    unsigned = topics.astype(np.uint32)
-    in_parts(lambda *part: fill_rest(slots, indptr, unsigned, topic_ptr, wanting, *part), n)
 
 
 def _rewired(world: SmallWorld, instance: Instance) -> SmallWorld:

@@ -37,10 +37,16 @@ def gswico_fingers(instance: Instance, ring: Ints, tell: Tell | None = None) -> 
     n, positions = len(ring), positions_of(ring)
     edges = finger_edges(instance, ring, tell)
     slots: Ints = fill_slots(positions[edges], ring, count_phases(n))
+    fill_by_interest(instance, ring, slots)
+    return slots
+
+
+def fill_by_interest(instance: Instance, ring: Ints, slots: Ints) -> None:
+    """Fill the empty slots by common interest, then the nearest. Writes `slots`."""
+    n = len(ring)
     indptr, topics = in_order(instance, ring)
     wanting = np.repeat(np.arange(n, dtype=np.uint32), np.diff(indptr))
     topic_ptr = row_pointers(np.sort(topics), instance.n_topics)
     wanting = wanting[np.argsort(topics, kind="stable")]
     unsigned = topics.astype(np.uint32)
     in_parts(lambda *part: fill_rest(slots, indptr, unsigned, topic_ptr, wanting, *part), n)
-    return slots

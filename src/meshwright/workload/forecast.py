@@ -15,6 +15,7 @@ SECONDS_PER_INCIDENCE = 15e-9
 SECONDS_PER_SUBSCRIPTION = 2e-6
 BYTES_PER_SUBSCRIPTION = 80
 BYTES_PER_NODE = 700
+DENSE_BYTES = 64  # a table of all pairs may take this much for each subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +34,8 @@ class Forecast:
 def forecast(n_nodes: int, n_subscriptions: int, incidences: int) -> Forecast:
     """Return what a complete design with `gm` is expected to take on this machine."""
     memory = n_nodes * BYTES_PER_NODE + n_subscriptions * BYTES_PER_SUBSCRIPTION
+    table = n_nodes * (n_nodes - 1)  # two bytes for each pair, where interests are dense
+    if table <= DENSE_BYTES * n_subscriptions:
+        memory += table
     seconds = incidences * SECONDS_PER_INCIDENCE + n_subscriptions * SECONDS_PER_SUBSCRIPTION
     return Forecast(incidences, memory, seconds)
