@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from meshwright import __version__, cli
+from meshwright import __version__
 from meshwright.values import Instance
+from tests.e2e.in_process import run_in_process
 
 ROOT = Path(__file__).parents[2]
 CSV = "node,topic\nedge-1,plant/temp\nedge-2,plant/temp\nedge-2,plant/alarm\nedge-2,plant/alarm\n"
@@ -27,26 +29,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run the command line in this process; return (exit code, stdout, stderr)."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["meshwright", *words])
-        monkeypatch.setattr(cli, "load_verbs", lambda: None)  # once is enough
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code or 0
-        else:
-            code = 0
-        captured = capsys.readouterr()
-        # Progress appears where the machine is slow; it is no part of the answer.
-        errors = [
-            line for line in captured.err.splitlines(keepends=True) if not line.startswith("[")
-        ]
-        return int(code), captured.out, "".join(errors)
-
-    if not cli.app.registered_commands:
-        cli.load_verbs()
-    return run
+    return partial(run_in_process, monkeypatch, capsys)
 
 
 def process(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from meshwright import cli
 from meshwright.datasets import read_table
 from meshwright.overlay import design
 from meshwright.routing import simulate
 from meshwright.smallworld import chord_fingers, random_ring, small_world, write_overlay
 from meshwright.values import Instance
 from tests.datasets import write_instance
+from tests.e2e.in_process import run_in_process
 
 PAIRS = [(f"edge-{i:02}", f"plant/{t}") for i in range(20) for t in (i % 7, (3 * i + 1) % 7)]
 
@@ -35,23 +35,7 @@ def world(tmp_path, monkeypatch):
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run `simulate` in this process, on the session that is up."""
-    if not cli.app.registered_commands:
-        cli.load_verbs()
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["meshwright", "simulate", *words])
-        monkeypatch.setattr(cli, "load_verbs", lambda: None)  # once is enough
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code or 0
-        else:
-            code = 0
-        captured = capsys.readouterr()
-        errors = [e for e in captured.err.splitlines(keepends=True) if not e.startswith("[")]
-        return int(code), captured.out, "".join(errors)
-
-    return run
+    return partial(run_in_process, monkeypatch, capsys, "simulate")
 
 
 def test_a_run_is_printed_beside_scribe(spark, world, run):

@@ -1,0 +1,25 @@
+"""The command line run in this process, which saves starting one and reuses the Spark session."""
+
+from __future__ import annotations
+
+import sys
+
+from meshwright import cli
+
+
+def run_in_process(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
+    """Return (exit code, stdout, stderr) of a command."""
+    if not cli.app.registered_commands:
+        cli.load_verbs()
+    monkeypatch.setattr(sys, "argv", ["meshwright", *words])
+    monkeypatch.setattr(cli, "load_verbs", lambda: None)  # once is enough
+    try:
+        cli.main()
+    except SystemExit as end:
+        code = end.code or 0
+    else:
+        code = 0
+    captured = capsys.readouterr()
+    # Progress appears where the machine is slow; it is no part of the answer.
+    errors = [line for line in captured.err.splitlines(keepends=True) if not line.startswith("[")]
+    return int(code), captured.out, "".join(errors)
