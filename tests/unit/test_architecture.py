@@ -26,6 +26,7 @@ STAGES = (
     "overlay",
     "smallworld",
     "routing",
+    "problem",
     "assignment",
     "evaluation",
     "experiments",

@@ -1,0 +1,1 @@
+"""Assignment: which leaf broker each content-based subscriber attaches to, and every filter."""

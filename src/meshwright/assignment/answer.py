@@ -1,0 +1,49 @@
+"""An answer to a problem: a leaf for every subscriber and a filter for every broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.errors import InputError
+from meshwright.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filters:
+    """The boxes of every broker: rows sorted by broker."""
+
+    broker: npt.NDArray[np.int32]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if (np.diff(self.broker) < 0).any():
+            raise InputError("the boxes of filters must be sorted by broker.")
+
+    def of(self, broker: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the low and the high corners of a broker's boxes."""
+        first, last = np.searchsorted(self.broker, [broker, broker + 1])
+        return self.low[first:last], self.high[first:last]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a method found: `broker` is each subscriber's leaf, by id of the tree."""
+
+    problem: Problem
+    method: str
+    broker: npt.NDArray[np.int32]
+    filters: Filters
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    fractional: float | None = None  # the value of the linear program, where one was solved
+    notes: Mapping[str, Any] = field(default_factory=dict)  # what the method counted on its way
+
+    @property
+    def loads(self) -> npt.NDArray[np.int64]:
+        """How many subscribers each broker has, by id."""
+        return np.bincount(self.broker, minlength=self.problem.tree.n_brokers)

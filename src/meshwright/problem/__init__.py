@@ -1,0 +1,7 @@
+"""Problems of content-based assignment: subscribers with boxes, brokers in a tree, limits."""
+
+from meshwright.problem.density import Density
+from meshwright.problem.problem import Problem
+from meshwright.problem.tree import BrokerTree
+
+__all__ = ["BrokerTree", "Density", "Problem"]
