@@ -225,20 +225,37 @@ def test_no_topics_wanted_are_none_drawn():
     assert len(topics) == 0
 
 
-def test_compiled_code_is_dropped_when_the_source_of_any_kernel_changes(tmp_path):
+def test_compiled_code_is_dropped_when_a_source_it_is_made_of_changes(tmp_path):
+    package = tmp_path / "package"
     for folder in ("kernels", "overlay"):
-        (tmp_path / folder / "__pycache__").mkdir(parents=True)
-    source = tmp_path / "overlay" / "pair_kernel.py"
-    source.write_text("")
-    (tmp_path / "kernels" / "components.py").write_text("")
-    index = tmp_path / "overlay" / "__pycache__" / "engine_kernel.run.nbi"
-    index.write_text("compiled")
-    assert drop_stale_code(tmp_path)
-    assert not index.exists()
-    index.write_text("compiled again")
-    assert not drop_stale_code(tmp_path)
-    assert index.exists()
-    stat = source.stat()
-    os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    assert drop_stale_code(tmp_path)
-    assert not index.exists()
+        (package / folder / "__pycache__").mkdir(parents=True)
+    deep = package / "kernels" / "components.py"
+    deep.write_text("")
+    middle = package / "overlay" / "pair_kernel.py"
+    middle.write_text("from package.kernels.components import join\n")
+    (package / "overlay" / "engine_kernel.py").write_text(
+        "from package.overlay.pair_kernel import x"
+    )
+    (package / "overlay" / "other_kernel.py").write_text("import numpy\n")
+    engine = package / "overlay" / "__pycache__" / "engine_kernel.run-3.py311.nbi"
+    other = package / "overlay" / "__pycache__" / "other_kernel.run-3.py311.nbi"
+
+    def compile_all():
+        engine.write_text("compiled")
+        other.write_text("compiled")
+
+    def kept():
+        return [index.exists() for index in (engine, other)]
+
+    compile_all()
+    assert drop_stale_code(package)  # nothing is known of what was compiled before
+    assert kept() == [False, False]
+    compile_all()
+    assert not drop_stale_code(package)
+    assert kept() == [True, True]
+    for source in (middle, deep):
+        stat = source.stat()
+        os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+        assert drop_stale_code(package)
+        assert kept() == [False, True]
+        compile_all()
