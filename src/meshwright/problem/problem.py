@@ -54,19 +54,17 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("location", "low", "high"):
-            array = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            array = _read_only(getattr(self, name))
             if array.ndim != 2:
                 raise InputError(f"{name} must have one row per subscriber.")
             _set(self, name, array)
-        delay = np.ascontiguousarray(self.max_delay, dtype=np.float64)
+        delay = np.asarray(self.max_delay, dtype=np.float64)
         if delay.ndim == 0:
             delay = np.full(len(self.location), float(delay))
-        _set(self, "max_delay", delay)
+        _set(self, "max_delay", _read_only(delay))
         if not self.subscriber_names:
             _set(self, "subscriber_names", NumberedNames("subscriber", len(self.location)))
         self._check()
-        for name in ("location", "low", "high", "max_delay"):
-            getattr(self, name).flags.writeable = False
 
     def _check(self) -> None:
         rows = {len(self.location), len(self.low), len(self.high), len(self.max_delay)}
@@ -136,6 +134,15 @@ class Problem:
     def with_limits(self, **limits: Any) -> Problem:
         """Return the problem with other alpha, beta, beta_max, max_delay or last_hop."""
         return replace(self, **limits)
+
+
+def _read_only(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the values as a read-only array; one that is so already is not copied."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.flags.writeable or not array.flags.c_contiguous:
+        array = np.array(array, order="C")
+        array.flags.writeable = False
+    return array
 
 
 def _set(problem: Problem, name: str, value: object) -> None:
