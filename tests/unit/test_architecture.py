@@ -31,6 +31,7 @@ STAGES = (
     "evaluation",
     "experiments",
     "deployment",
+    "lab",
     "cli",
 )
 ENTRY = ("__init__", "__main__")  # the doors of the package: they lead everywhere

@@ -49,12 +49,13 @@ def load_verbs() -> None:
         export,
         generate,
         ingest,
+        lab,
         sample,
         simulate,
         stats,
     )
 
-    for module in (demo, ingest, generate, sample, stats, design, check, export, simulate):
+    for module in (demo, ingest, generate, sample, stats, design, check, export, simulate, lab):
         module.register(app)
 
 

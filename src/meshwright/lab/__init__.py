@@ -1,0 +1,1 @@
+"""Real brokers on this machine: start a plan, prove it, compare it, stop it."""

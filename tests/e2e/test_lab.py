@@ -1,0 +1,224 @@
+"""The lab on real brokers: up, verify, down, and what they say when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from meshwright.errors import DeployError, InputError
+from meshwright.lab.processes import LOG, Process, start_time, wait_until
+from meshwright.lab.running import down, find_lab, lab_place, up
+from meshwright.lab.verify import verify
+from tests.e2e.in_process import run_in_process
+from tests.e2e.lab_confs import random_trees, write_conf
+
+LINE = [("b", "a"), ("c", "b")]
+TOPICS = {"all/three": LINE, "two": [("b", "a")], "größe/数": [("c", "b")]}
+
+
+@pytest.fixture
+def conf(tmp_path):
+    path = write_conf(tmp_path / "conf", TOPICS)
+    yield path
+    if (lab_place(path) / "lab.json").exists():
+        down(path)
+
+
+def test_the_command_line_starts_verifies_and_stops_a_plan(monkeypatch, capsys, conf):
+    code, out, err = run_in_process(monkeypatch, capsys, "lab", "up", str(conf))
+    assert (code, err) == (0, "")
+    assert "brokers up  3 of 3" in out
+    assert "links open  2 of 2" in out
+    pids = [process.pid for process in find_lab(conf).processes.values()]
+    code, out, _ = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
+    assert code == 0
+    # 3 + 2 + 2 publishers of 3 messages; 2 or 1 others each
+    assert "published        21 messages by every publisher" in out
+    assert "delivered        30" in out
+    assert "over links       30 on 2 links" in out
+    assert "every message reached each broker that wants it once" in out
+    code, out, _ = run_in_process(monkeypatch, capsys, "lab", "down", str(conf))
+    assert (code, out) == (0, "stopped 3 brokers\n")
+    assert [start_time(pid) for pid in pids] == [None, None, None]
+    assert not lab_place(conf).exists()
+
+
+def test_links_are_counted_each_way(conf):
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=2)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    # 'all/three' crosses b-a from b and c; 'two' once each way; 'größe/数' on c-b alone.
+    assert dict(((u, v), n) for u, v, n in found.crossings) == {
+        ("b", "a"): 6,
+        ("a", "b"): 4,
+        ("c", "b"): 4,
+        ("b", "c"): 6,
+    }
+
+
+def test_a_sample_of_publishers_is_stated(monkeypatch, capsys, conf):
+    lab = up(conf)
+    try:
+        words = ("lab", "verify", str(conf), "--publishers", "1", "--messages", "1")
+        code, out, _ = run_in_process(monkeypatch, capsys, *words)
+    finally:
+        lab.stop()
+    assert code == 0
+    assert "3 messages by 3 of 7 (topic, publisher) pairs" in out
+
+
+def test_a_publisher_that_does_not_subscribe_sends_and_gets_nothing(tmp_path):
+    topics = {"t": [("b", "a"), ("p", "a")], "u": [("b", "a"), ("p", "b")]}
+    conf = write_conf(tmp_path / "conf", topics, publishers={"t": ["p"]})
+    lab = up(conf)
+    try:
+        found = verify(lab)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    # t: p to both, a and b to each other; u: three to two others.
+    assert found.n_deliveries == 3 * (2 + 1 + 1 + 6)
+
+
+def test_a_topic_on_a_wrong_link_is_found(conf):
+    path = conf / "c" / "mosquitto.conf"
+    path.write_text(path.read_text() + "topic two both 1\n")
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1)
+    finally:
+        lab.stop()
+    assert found.n_unwanted == 2
+    assert found.findings[0].startswith("2 messages came where nobody wants them: 'two' number 0")
+
+
+def test_a_topic_missing_on_a_link_is_found(conf):
+    path = conf / "c" / "mosquitto.conf"
+    lines = path.read_text().splitlines()
+    # 'größe/数' is the last topic of the link and 'all/three' the first; probes need both.
+    path.write_text("\n".join([*lines, "topic between both 1", ""]))
+    plan = json.loads((conf / "plan.json").read_text())
+    between = {"name": "between", "subscribers": ["a", "b", "c"], "publishers": ["a"]}
+    plan["topics"].insert(1, between | {"edges": [["b", "a"], ["c", "b"]]})
+    (conf / "plan.json").write_text(json.dumps(plan))
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1, patience=5)
+    finally:
+        lab.stop()
+    assert found.n_missing == 2
+    assert "2 messages did not arrive: 'between' number 0 of a at b" in found.findings[0]
+
+
+def test_a_bridge_that_cannot_connect_is_named(monkeypatch, capsys, conf):
+    path = conf / "c" / "mosquitto.conf"
+    path.write_text(path.read_text().replace("local_clientid local-c-b", "remote_username x"))
+    other = conf / "b" / "mosquitto.conf"
+    (conf / "b" / "passwd").write_text("")
+    other.write_text(
+        other.read_text().replace("allow_anonymous true", "allow_anonymous false")
+        + "password_file passwd\n"
+    )
+    monkeypatch.setattr("meshwright.lab.verify.await_links.__defaults__", (3.0,))
+    code, out, err = run_in_process(monkeypatch, capsys, "lab", "up", str(conf))
+    assert (code, out) == (3, "")
+    assert "did not open" in err
+    assert "b to c; c to b" in err
+    assert not lab_place(conf).exists()
+
+
+def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf):
+    lab = up(conf)
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        os.kill(lab.processes["c"].pid, signal.SIGKILL)
+        lab.processes["c"] = Process(stranger.pid, lab.processes["c"].started)
+        lab.save()
+        assert down(conf) == (2, 1)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_second_up_is_refused_and_a_dead_lab_is_replaced(conf):
+    lab = up(conf)
+    with pytest.raises(InputError, match="is up already with 3 brokers; stop it first"):
+        up(conf)
+    for node in lab.plan.nodes:
+        lab.kill(node)
+    up(conf).stop()
+
+
+def test_a_broker_that_does_not_start_is_named_with_its_log(conf):
+    path = conf / "b" / "mosquitto.conf"
+    path.write_text(path.read_text() + "no_such_option 1\n")
+    with pytest.raises(DeployError, match=r"broker 'b' did not start: .*no_such_option"):
+        up(conf)
+    assert not lab_place(conf).exists()
+
+
+def test_without_mosquitto_the_message_says_what_to_install(monkeypatch, capsys, conf):
+    monkeypatch.setattr("meshwright.lab.processes.shutil.which", lambda *_, **__: None)
+    code, _, err = run_in_process(monkeypatch, capsys, "lab", "up", str(conf))
+    assert code == 3
+    assert "mosquitto is not installed" in err
+    assert "apt-get install mosquitto" in err
+
+
+def test_the_users_configuration_is_not_touched(conf):
+    before = {p: p.read_bytes() for p in conf.rglob("*") if p.is_file()}
+    lab = up(conf)
+    try:
+        verify(lab, n_messages=1)
+        assert (lab.place.stat().st_mode & 0o777, LOG in os.listdir(lab.directory("a"))) == (
+            0o700,
+            True,
+        )
+    finally:
+        lab.stop()
+    assert before == {p: p.read_bytes() for p in conf.rglob("*") if p.is_file()}
+
+
+def test_a_plan_on_loopback_keeps_its_ports(tmp_path):
+    from meshwright.lab.processes import free_ports, port_is_free
+
+    conf = write_conf(tmp_path / "conf", {"t": [("b", "a")]})
+    one, two = free_ports(2)
+    for path in [conf / "plan.json", *conf.glob("*/mosquitto.conf")]:
+        text = path.read_text()
+        for node, port in (("a", one), ("b", two)):
+            text = text.replace(f'"{node}.example", "port": 1883', f'"127.0.0.1", "port": {port}')
+            text = text.replace(f"{node}.example:1883", f"127.0.0.1:{port}")
+            text = text.replace(f"listener 1883 {node}.example", f"listener {port} 127.0.0.1")
+        path.write_text(text)
+    lab = up(conf)
+    try:
+        assert lab.access.ports == {"a": one, "b": two}
+        with pytest.raises(DeployError, match="2 ports of the plan are in use here: a "):
+            up(conf, place=tmp_path / "other")
+        assert not (tmp_path / "other").exists()
+        up(conf, place=tmp_path / "other", any_ports=True).stop()
+    finally:
+        lab.stop()
+    assert wait_until(lambda: port_is_free(one) and port_is_free(two))
+
+
+def test_fifty_brokers_and_three_hundred_topics(tmp_path):
+    conf = write_conf(tmp_path / "conf", random_trees(50, 300, 7))
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=2)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    assert found.n_deliveries == 300 * 7 * 6 * 2
+    assert found.seconds < 120
