@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.assignment.check import Report, check
+from meshwright.assignment.measures import Measures, measure
 from meshwright.errors import InputError
 from meshwright.problem import Problem
 
@@ -31,9 +34,12 @@ class Filters:
         return self.low[first:last], self.high[first:last]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method found: `broker` is each subscriber's leaf, by id of the tree."""
+    """What a method found: `broker` is each subscriber's leaf, by id of the tree.
+
+    Measures, the checker's report and the bound are worked out when first asked for.
+    """
 
     problem: Problem
     method: str
@@ -42,8 +48,34 @@ class Answer:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fractional: float | None = None  # the value of the linear program, where one was solved
     notes: Mapping[str, Any] = field(default_factory=dict)  # what the method counted on its way
+    seconds: float = 0.0
+
+    @cached_property
+    def measures(self) -> Measures:
+        """Bandwidths, loads and delays."""
+        return measure(self.problem, self.broker, self.filters)
+
+    @cached_property
+    def report(self) -> Report:
+        """What the independent checker says."""
+        return check(self)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the checker finds no violated constraint."""
+        return self.report.feasible
+
+    @property
+    def bandwidth(self) -> float:
+        """The volume of the filters, summed over all brokers but the publisher."""
+        return self.measures.bandwidth
+
+    @property
+    def lbf(self) -> float:
+        """The load balance factor."""
+        return self.measures.lbf
 
     @property
     def loads(self) -> npt.NDArray[np.int64]:
         """How many subscribers each broker has, by id."""
-        return np.bincount(self.broker, minlength=self.problem.tree.n_brokers)
+        return self.measures.loads
