@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli import content
 from meshwright.cli.ingest import print_workload
 from meshwright.cli.options import Force, Json, Master, Out, Seed, start
 from meshwright.cli.show import print_json
@@ -22,9 +23,12 @@ FAMILIES = {
 def register(app: typer.Typer) -> None:
     """Add the verb and its families."""
     family = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.add_typer(family, name="generate", help="Make a synthetic workload.")
+    app.add_typer(
+        family, name="generate", help="Make a synthetic workload, or a problem to assign."
+    )
     for name, text in FAMILIES.items():
         family.command(name, help=text)(globals()[name])
+    family.command("content", help=content.GENERATE_HELP)(content.generate)
 
 
 Nodes = Annotated[int, typer.Option("--nodes", help="How many nodes.")]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.datasets.digest import names_digest
 from meshwright.errors import InputError
-from meshwright.names import NumberedNames
+from meshwright.names import NumberedNames, arrow_names
 from meshwright.problem.density import Density, DensityTable, no_density
+from meshwright.problem.digest import problem_digest, subscribers_digest
 from meshwright.problem.tree import BrokerTree
 
 TOLERANCE = 1e-9  # of latencies: how much a limit may be passed, relative
@@ -51,6 +53,7 @@ class Problem:
     last_hop: bool = False
     density: Density | None = None
     subscriber_names: Sequence[str] = ()
+    _digest: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("location", "low", "high"):
@@ -104,6 +107,27 @@ class Problem:
     def n_dimensions(self) -> int:
         """The dimensions of the event space."""
         return int(self.low.shape[1])
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the content: equal to that of a dataset with the same content."""
+        if not self._digest:
+            rows = self.location, self.low, self.high, self.max_delay
+            self._digest.append(
+                problem_digest(
+                    tree=self.tree,
+                    n_subscribers=self.n_subscribers,
+                    n_dimensions=self.n_dimensions,
+                    alpha=self.alpha,
+                    beta=self.beta,
+                    beta_max=self.beta_max,
+                    last_hop=self.last_hop,
+                    density=self.density,
+                    subscribers=subscribers_digest(*rows),
+                    subscriber_names=names_digest(arrow_names(self.subscriber_names)),
+                )
+            )
+        return self._digest[0]
 
     @property
     def density_table(self) -> DensityTable:
