@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.assignment.bound import Bound, lower_bound
 from meshwright.assignment.check import Report, check
 from meshwright.assignment.measures import Measures, measure
 from meshwright.errors import InputError
@@ -59,6 +60,11 @@ class Answer:
     def report(self) -> Report:
         """What the independent checker says."""
         return check(self)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """What no feasible answer to the problem can stay below."""
+        return lower_bound(self.problem)
 
     @property
     def feasible(self) -> bool:
