@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from meshwright.cli.show import print_facts, print_json, print_table
 from meshwright.errors import CheckError
 
 if TYPE_CHECKING:
+    from meshwright.lab.compare import Measured
     from meshwright.lab.running import Lab
     from meshwright.lab.verify import Verification
 
@@ -37,6 +39,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("up", help="Start a plan's brokers and wait until its links carry.")(up)
     group.command("verify", help="Publish on every topic; exit 1 unless each arrives once.")(verify)
+    group.command("compare", help="Measure a plan beside a full mesh and a hub.")(compare)
     group.command("down", help="Stop exactly the brokers that were started.")(down)
     app.add_typer(group, name="lab")
 
@@ -149,6 +152,60 @@ def print_verification(conf: Path, found: Verification) -> None:
         print_table(("from", "to", "messages"), found.crossings[:5])
     if not found.findings:
         print("\nevery message reached each broker that wants it once, in order, and no other")
+
+
+def compare(
+    conf: Conf,
+    messages: Annotated[
+        int, typer.Option("--messages", min=1, help="Messages of each publisher on each topic.")
+    ] = 1,
+    publishers: Annotated[
+        int, typer.Option("--publishers", min=1, help="Publishers drawn for each topic.")
+    ] = 1,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Measure a plan beside a full mesh and a hub."""
+    from meshwright.lab import compare as stage
+    from meshwright.spark.progress import Progress
+
+    progress = Progress(stage.N_STEPS)
+    found = stage.compare(
+        conf, n_messages=messages, publishers=publishers, seed=seed, step=progress.step
+    )
+    if json:
+        print_json([measured.as_dict() for measured in found])
+    else:
+        print_comparison(conf, found, publishers)
+
+
+def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> None:
+    """Print the layouts side by side."""
+    plan = found[-1]
+    print(f"{conf}: {plan.n_messages:,} publications, {publishers} publishers drawn per topic")
+    print_table(
+        ("layout", "links", "most", "per delivery", "unwanted", "median ms", "99% ms"),
+        [
+            (
+                measured.name,
+                measured.n_links,
+                measured.max_degree,
+                measured.crossings_per_delivery,
+                measured.n_unwanted,
+                measured.median_ms,
+                measured.percentile_99_ms,
+            )
+            for measured in found
+        ],
+    )
+    print("most: links of one broker; per delivery: messages over links; unwanted: those into")
+    print("brokers that do not want the topic; ms: from publishing to arrival at another broker")
+    for measured in found:
+        if measured.n_missing or measured.n_extra:
+            print(
+                f"{measured.name}: {measured.n_missing:,} deliveries missing, "
+                f"{measured.n_extra:,} copies too many"
+            )
 
 
 def down(

@@ -50,6 +50,7 @@ def exercise(
     *,
     window: int = WINDOW,
     prefix: str = "",
+    own: bool = True,
     patience: float = PATIENCE,
     quiet: float = QUIET_SECONDS,
     tell: Callable[[float], None] = lambda _: None,
@@ -57,8 +58,9 @@ def exercise(
     """Publish the messages, at most `window` under way, and return the tally.
 
     With `prefix` they are published below it, and arrive with it at their own broker and without
-    at the others. It ends when all have arrived, or when for `patience` seconds none did; then it
-    waits for `quiet` seconds in which nothing comes, to see copies nobody asked for.
+    at the others. With `own` the copy at the publisher's broker is awaited too. It ends when all
+    have arrived, or when for `patience` seconds none did; then it waits for `quiet` seconds in
+    which nothing comes, to see copies nobody asked for.
     """
     tally = Tally(messages, [Counter() for _ in messages])
     reader = _Reader(witnesses, tally, prefix)
@@ -68,10 +70,11 @@ def exercise(
     while sent < len(messages) or reader.waiting:
         while sent < len(messages) and len(reader.waiting) < window:
             message = messages[sent]
-            # Its own broker hands a copy to our client there: awaited like the others.
-            reader.waiting[sent] = set(message.awaited) | {message.publisher}
+            awaited = set(message.awaited) | ({message.publisher} if own else set())
+            if awaited:
+                reader.waiting[sent] = awaited
             reader.sent_at[sent] = witnesses.publish(
-                message.publisher, prefix + message.topic, sent
+                message.publisher, prefix + message.topic, reader.first + sent
             )
             sent += 1
         if reader.read():
@@ -112,6 +115,7 @@ class _Reader:
         self.waiting: dict[int, set[str]] = {}
         self.sent_at: dict[int, int] = {}
         self.n_read = 0
+        self.first = witnesses.take_numbers(len(tally.messages))
         self._witnesses = witnesses
         self._prefix = prefix
         self._latest: dict[tuple[str, str, str], int] = {}
@@ -122,7 +126,9 @@ class _Reader:
         tally = self.tally
         for node, arrival in self._witnesses.news():
             self.n_read += 1
-            number = arrival.number
+            number = arrival.number - self.first
+            if number < 0:  # of an earlier exercise, late
+                continue
             message = tally.messages[number]
             tally.copies[number][node] += 1
             own = node == message.publisher

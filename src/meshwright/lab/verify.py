@@ -95,7 +95,7 @@ def probes_of(plan: Plan, up: Iterable[str]) -> list[Probe]:
         for topic in {id(topic): topic for topic in (topics[0], topics[-1])}.values():
             for one, other in ((u, v), (v, u)):
                 if other not in topic.leaves_out:
-                    found.append(Probe(one, topic.example, other, topic.example))
+                    found.append(Probe(one, topic.example, frozenset({other}), topic.example))
     return found
 
 

@@ -8,6 +8,7 @@ access lists as without, where the broker's own counters do not.
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 import struct
 import threading
@@ -43,11 +44,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A message that arrives only when a link is there: published at one end, seen at the other."""
+    """A message that arrives only when links are there: published at one broker, seen at others."""
 
     at: str
     topic: str
-    seen_at: str
+    seen_at: frozenset[str]
     seen_as: str
 
 
@@ -70,6 +71,7 @@ class Witness:
         self._client.reconnect_delay_set(1, 1)
         if node in access.tls:
             self._client.tls_set(ca_certs=access.authority, cert_reqs=ssl.CERT_REQUIRED)
+        self._client.on_socket_open = _send_at_once
         self._client.on_connect = self._connected
         self._client.on_subscribe = self._subscribed
         self._client.on_message = self._take
@@ -136,6 +138,7 @@ class Witnesses:
         run = os.urandom(4)
         self._one = {node: Witness(node, access, run=run, qos=qos) for node in nodes}
         self._read = dict.fromkeys(self._one, 0)
+        self._next = 0
         try:
             for witness in self._one.values():
                 witness.wait()
@@ -147,6 +150,12 @@ class Witnesses:
     def nodes(self) -> tuple[str, ...]:
         """Return the brokers that have a client."""
         return tuple(self._one)
+
+    def take_numbers(self, n: int) -> int:
+        """Return the first of `n` numbers that no message had so far."""
+        first = self._next
+        self._next += n
+        return first
 
     def publish(self, node: str, topic: str, number: int) -> int:
         """Publish a numbered message at a broker and return when that was."""
@@ -174,15 +183,17 @@ class Witnesses:
         A bridge that says it is connected may still be about to subscribe, so a message that came
         through is the only proof. Tries repeat, since the first may be too early.
         """
-        waiting = dict(enumerate(probes))
+        waiting = {number: set(probe.seen_at) for number, probe in enumerate(probes)}
         seen = {node: len(witness.arrivals) for node, witness in self._one.items()}
         end = time.monotonic() + patience
+        pause = PROBE_SECONDS
         while waiting:
-            for number, probe in waiting.items():
-                self._one[probe.at].publish(probe.topic, PROBE, number)
-            wait_until(lambda: self._arrived(waiting, seen), PROBE_SECONDS)
+            for number in waiting:
+                self._one[probes[number].at].publish(probes[number].topic, PROBE, number)
+            wait_until(lambda: self._arrived(probes, waiting, seen), pause)
+            pause = min(2 * pause, 8 * PROBE_SECONDS)  # more tries must not become a load
             if waiting and time.monotonic() > end:
-                apart = sorted({(probe.at, probe.seen_at) for probe in waiting.values()})
+                apart = sorted({(probes[n].at, v) for n, left in waiting.items() for v in left})
                 listed = "; ".join(f"{u} to {v}" for u, v in apart[:5])
                 raise DeployError(
                     f"{len(apart)} ways over links did not open in {patience:.0f} s: {listed}. "
@@ -196,16 +207,25 @@ class Witnesses:
         for witness in self._one.values():
             witness.join()
 
-    def _arrived(self, waiting: dict[int, Probe], seen: dict[str, int]) -> bool:
+    def _arrived(
+        self, probes: Sequence[Probe], waiting: dict[int, set[str]], seen: dict[str, int]
+    ) -> bool:
         """Take out the probes that have arrived; return whether none is left."""
         for node, witness in self._one.items():
             end = len(witness.arrivals)
             for arrival in witness.arrivals[seen[node] : end]:
-                probe = waiting.get(arrival.number) if arrival.kind == PROBE else None
-                if probe and (probe.seen_at, probe.seen_as) == (node, arrival.topic):
-                    del waiting[arrival.number]
+                left = waiting.get(arrival.number) if arrival.kind == PROBE else None
+                if left and arrival.topic == probes[arrival.number].seen_as:
+                    left.discard(node)
+                    if not left:
+                        del waiting[arrival.number]
             seen[node] = end
         return not waiting
+
+
+def _send_at_once(_client: mqtt.Client, _data: Any, opened: Any) -> None:
+    """Keep the system from holding back our small packets, which would be timed as the brokers'."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 @contextmanager

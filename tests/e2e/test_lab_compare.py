@@ -1,0 +1,82 @@
+"""The same publications over full mesh, hub and plan, on real brokers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from meshwright.lab.compare import Measured, compare
+from meshwright.lab.plan import read_plan
+from meshwright.lab.today import LAYOUTS, hub
+from meshwright.spark.progress import no_progress
+from tests.e2e.in_process import run_in_process
+from tests.e2e.lab_confs import write_conf
+
+# a - b - c - d; 't' on all of it, 'u' and 'größe 4/数' at one end.
+TOPICS = {
+    "t": [("b", "a"), ("c", "b"), ("d", "c")],
+    "u": [("b", "a")],
+    "größe/数": [("b", "a"), ("c", "b")],
+}
+
+
+def test_each_layout_delivers_everything_once_and_costs_what_it_must(tmp_path):
+    conf = write_conf(tmp_path / "conf", TOPICS)
+    assert hub(read_plan(conf)) == "a"
+    found = {m.name: m for m in compare(conf, publishers=None, step=no_progress().step)}
+    assert list(found) == [*(layout.name for layout in LAYOUTS), "plan"]
+    for measured in found.values():
+        assert (measured.n_missing, measured.n_extra) == (0, 0)
+        # 4 publishers to 3 others, 2 to 1, 3 to 2
+        assert (measured.n_messages, measured.n_deliveries) == (9, 20)
+        assert 0 < measured.median_ms <= measured.percentile_99_ms
+    links = {name: (m.n_links, m.max_degree) for name, m in found.items()}
+    assert links == {
+        "full mesh": (6, 3),
+        "full mesh by topic": (6, 3),
+        "hub": (3, 3),
+        "hub by topic": (3, 3),
+        "plan": (3, 2),
+    }
+    # Everything everywhere: 9 messages over 3 links each. By topic: only where it is wanted, and
+    # the hub wants all three.
+    crossings = {name: (m.n_crossings, m.n_unwanted) for name, m in found.items()}
+    assert crossings == {
+        "full mesh": (27, 7),
+        "full mesh by topic": (20, 0),
+        "hub": (27, 7),
+        "hub by topic": (20, 0),
+        "plan": (20, 0),
+    }
+
+
+def test_a_hub_carries_topics_it_does_not_want(tmp_path):
+    topics = {"x": [("b", "a")], "y": [("c", "a")], "z": [("c", "b")]}
+    conf = write_conf(tmp_path / "conf", topics)
+    found = {m.name: m for m in compare(conf, publishers=None, step=no_progress().step)}
+    # 'z' goes from b to c and back through the hub a: two links each, one of them unwanted.
+    by_topic = found["hub by topic"]
+    assert (by_topic.n_deliveries, by_topic.n_crossings, by_topic.n_unwanted) == (6, 8, 2)
+    assert by_topic.crossings_per_delivery == 8 / 6
+
+
+def test_the_command_line_prints_a_row_for_each_layout(monkeypatch, capsys, tmp_path):
+    conf = write_conf(tmp_path / "conf", {"t": [("b", "a")]})
+    words = ("lab", "compare", str(conf), "--json")
+    code, out, _ = run_in_process(monkeypatch, capsys, *words)
+    assert code == 0
+    rows = json.loads(out)
+    assert [row["name"] for row in rows][-2:] == ["hub by topic", "plan"]
+    assert rows[-1]["crossings_per_delivery"] == 1.0
+
+
+def test_the_table_fits_and_names_what_went_wrong(capsys):
+    from meshwright.cli.lab import print_comparison
+
+    row = Measured("full mesh", 1770, 59, 386, 2316, 22697, 20381, 0, 0, 1.25, 41.5)
+    plan = Measured("plan", 65, 10, 386, 2315, 2315, 0, 1, 0, 0.5, 4.25)
+    print_comparison(Path("conf"), [row, plan], 1)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 88
+    assert "full mesh  1,770    59           9.8    20,381       1.25    41.5" in out
+    assert "plan: 1 deliveries missing, 0 copies too many" in out
