@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meshwright.assignment.bound import Bound, lower_bound
 from meshwright.assignment.check import Report, check
+from meshwright.assignment.limits import Obstacle, find_obstacle
 from meshwright.assignment.measures import Measures, measure
 from meshwright.errors import InputError
 from meshwright.problem import Problem
@@ -65,6 +66,11 @@ class Answer:
     def bound(self) -> Bound:
         """What no feasible answer to the problem can stay below."""
         return lower_bound(self.problem)
+
+    @cached_property
+    def obstacle(self) -> Obstacle | None:
+        """What keeps the problem from having any feasible answer; looked for if this is none."""
+        return None if self.feasible else find_obstacle(self.problem)
 
     @property
     def feasible(self) -> bool:

@@ -1,0 +1,188 @@
+"""``meshwright assign``: a problem to an assignment, checked and measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meshwright.cli.options import Force, Json, Out, Seed
+from meshwright.cli.show import number, print_facts, print_json, print_table
+from meshwright.errors import CheckError, InfeasibleError
+
+if TYPE_CHECKING:
+    from meshwright.assignment.answer import Answer
+    from meshwright.datasets import Manifest
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "assign", help="Attach subscribers to brokers and set filters; exit 1 if infeasible."
+    )(command)
+
+
+def command(
+    problem: Annotated[Path, typer.Argument(help="A problem dataset.")],
+    out: Out,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
+            "closest-balanced, balance or slp.",
+        ),
+    ] = "slp",
+    yardstick: Annotated[
+        bool,
+        typer.Option(
+            "--yardstick", help="Solve the linear program too, to compare with; slp does anyway."
+        ),
+    ] = False,
+    alpha: Annotated[
+        int | None, typer.Option("--alpha", help="Boxes per filter. [default: the problem's]")
+    ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option("--beta", help="The desired load balance factor. [default: the problem's]"),
+    ] = None,
+    beta_max: Annotated[
+        float | None,
+        typer.Option("--beta-max", help="The largest one allowed. [default: the problem's]"),
+    ] = None,
+    max_delay: Annotated[
+        float | None,
+        typer.Option("--max-delay", help="Allowed of all subscribers. [default: their own]"),
+    ] = None,
+    last_hop: Annotated[
+        bool | None,
+        typer.Option(
+            "--last-hop/--whole-path",
+            help="Bound the last hop alone, or the path from the publisher. "
+            "[default: the problem's]",
+        ),
+    ] = None,
+    density: Annotated[
+        Path | None,
+        typer.Option(
+            "--density",
+            metavar="FILE",
+            help="Where events fall: a .csv with low_1,high_1,...,density. [default: uniform]",
+        ),
+    ] = None,
+    seed: Seed = 1,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Attach subscribers to brokers and set filters; exit 1 if infeasible."""
+    from meshwright.assignment.dataset import write_answer
+    from meshwright.assignment.methods import assign, check_choice, with_yardstick
+    from meshwright.datasets import read_manifest, refuse_overwrite
+    from meshwright.problem.dataset import load_problem
+    from meshwright.problem.density_file import read_density
+    from meshwright.spark.progress import Progress
+
+    check_choice(method)
+    read_manifest(problem, "problem")
+    refuse_overwrite(out.absolute(), force=force)
+    progress = Progress(4 if yardstick else 3)
+    given = {
+        "alpha": alpha,
+        "beta": beta,
+        "beta_max": beta_max,
+        "max_delay": max_delay,
+        "last_hop": last_hop,
+    }
+    with progress.step("reading the problem"):
+        stored = load_problem(problem)
+        overrides: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
+        if density is not None:
+            overrides["density"] = read_density(density, stored.n_dimensions)
+        asked = stored.with_limits(**overrides)
+    with progress.step(f"assigning with {method}"):
+        answer = assign(asked, method, seed=seed, progress=progress.tell)
+    if yardstick:
+        with progress.step("solving the linear program"):
+            answer = with_yardstick(answer, seed)
+    with progress.step("checking, and working out the bound"):
+        manifest = write_answer(answer, out, problem, overrides=overrides, force=force)
+    if json:
+        print_json(manifest.as_dict())
+    else:
+        print_assignment(out, manifest, answer)
+    fail_if_infeasible(out, answer)
+
+
+def print_assignment(out: Path, manifest: Manifest, answer: Answer) -> None:
+    """Print what an answer achieves, against its limits and what none can beat."""
+    problem = answer.problem
+    told = [f"{name} {value}" for name, value in manifest["parameters"].items()]
+    print(f"assignment {out}")
+    facts: dict[str, object] = {
+        "method": manifest["method"] + (f" ({', '.join(told)})" if told else ""),
+        "problem": f"{problem.n_subscribers:,} subscribers, {len(problem.tree.leaves):,} leaves, "
+        f"{problem.tree.n_brokers - 1:,} brokers",
+        "feasible": "yes" if manifest["feasible"] else "no",
+        "seconds": f"{manifest['seconds']:.2f}",
+    }
+    if "n_programs" in manifest["notes"]:
+        facts["linear programs"] = number(manifest["notes"]["n_programs"])
+    print_facts(facts)
+    print_table(("", "value", "against"), rows_of(manifest, answer))
+    for found in answer.report.violations:
+        examples = "".join(f"\n  {example}" for example in found.examples)
+        print(f"violated: {str(found).split(':')[0]}, such as{examples}")
+
+
+def rows_of(manifest: Manifest, answer: Answer) -> list[tuple[str, str, str]]:
+    """Return the measures, each beside what it is held against."""
+    bandwidth, bound, fractional = (manifest[name] for name in ("bandwidth", "bound", "fractional"))
+    about = "" if manifest["bound_is_exact"] else " (coarse grid)"
+    rows = [("bandwidth", number(bandwidth), _times(bandwidth, bound, f"bound{about}"))]
+    if fractional is not None:
+        boxes = manifest["n_candidate_boxes"]
+        of = f" ({boxes:,} candidate boxes)" if boxes is not None else ""
+        rows.append(("", "", _times(bandwidth, fractional, f"fractional{of}")))
+    kept = "kept" if manifest["within_beta"] else "not kept"
+    limits = f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}"
+    delays = answer.problem.max_delay
+    low, high = float(delays.min()), float(delays.max())
+    most = f"{high:g}" if low == high else f"{low:g} to {high:g}"
+    fair = answer.problem.n_subscribers / len(answer.problem.tree.leaves)
+    return [
+        *rows,
+        ("load balance factor", _cell(manifest["lbf"]), limits),
+        ("load, least to most", f"{manifest['load_min']:,} to {manifest['load_max']:,}", ""),
+        ("  standard deviation", _cell(manifest["load_stdev"]), f"mean {number(fair)}"),
+        ("delay, root mean square", _cell(manifest["delay_rms"]), ""),
+        ("  largest", _cell(manifest["delay_max"]), f"max_delay {most}"),
+    ]
+
+
+def fail_if_infeasible(out: Path, answer: Answer) -> None:
+    """Raise when the answer violates a constraint, with what could be done."""
+    if answer.feasible:
+        return
+    if answer.obstacle is not None:
+        raise InfeasibleError(
+            f"no answer is feasible: {answer.obstacle}. The best effort is in '{out}'."
+        )
+    violated = ", ".join(found.constraint for found in answer.report.violations)
+    raise CheckError(
+        f"this answer is not feasible ({violated}), but others are: try --method slp or gr-star. "
+        f"The best effort is in '{out}'.",
+        tuple(str(found) for found in answer.report.violations),
+    )
+
+
+def _times(value: float, reference: float, name: str) -> str:
+    ratio = f"{value / reference:.2f} x " if reference > 0 else ""
+    return f"{ratio}{number(reference)}, {name}"
+
+
+def _cell(value: float | None) -> str:
+    return "infinite" if value is None else number(value)
