@@ -43,8 +43,10 @@ def root(
 def load_verbs() -> None:
     """Register every verb, in the order of the data flow."""
     from meshwright.cli import (
+        assign,
         check,
         demo,
+        deploy,
         design,
         export,
         generate,
@@ -55,7 +57,20 @@ def load_verbs() -> None:
         stats,
     )
 
-    for module in (demo, ingest, generate, sample, stats, design, check, export, simulate, lab):
+    for module in (
+        demo,
+        ingest,
+        generate,
+        sample,
+        stats,
+        design,
+        check,
+        export,
+        simulate,
+        assign,
+        deploy,
+        lab,
+    ):
         module.register(app)
 
 

@@ -1,0 +1,80 @@
+"""The trees of the plan against their naive twins."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright.deployment.tree_kernel import balanced_tree, shallow_tree, tree_depth
+from tests.naive import deployment as naive
+
+
+@st.composite
+def graphs(draw):
+    """A connected graph on a few nodes, and a forest among its edges."""
+    n = draw(st.integers(1, 8))
+    pairs = list(combinations(range(n), 2))
+    drawn = draw(st.sets(st.sampled_from(pairs))) if pairs else set()
+    spine = {tuple(sorted((draw(st.integers(0, v - 1)), v))) for v in range(1, n)}
+    edges = sorted(drawn | spine)
+    forest = nx.Graph()
+    forest.add_nodes_from(range(n))
+    forced = set()
+    for edge in draw(st.permutations(edges)):
+        if draw(st.integers(0, 3)) == 0 and not nx.has_path(forest, *edge):
+            forest.add_edge(*edge)
+            forced.add(edge)
+    return n, edges, sorted(forced)
+
+
+def arrays(edges, forced):
+    u = np.array([u for u, _ in edges], np.int64)
+    v = np.array([v for _, v in edges], np.int64)
+    return u, v, np.array([edge in forced for edge in edges], np.bool_)
+
+
+@given(graphs())
+def test_the_shallow_tree_equals_its_naive_twin(drawn):
+    n, edges, forced = drawn
+    u, v, flags = arrays(edges, forced)
+    chosen, depth = shallow_tree(n, u, v, flags)
+    ref_depth, ref = naive.shallow(range(n), edges, forced)
+    assert {edges[i] for i in np.flatnonzero(chosen)} == ref
+    assert depth == ref_depth
+    assert set(forced) <= ref
+
+
+@given(graphs())
+def test_no_tree_is_shallower_than_the_shallow_one(drawn):
+    n, edges, _ = drawn
+    u, v, flags = arrays(edges, [])
+    _, depth = shallow_tree(n, u, v, flags)
+    assert depth == nx.radius(nx.Graph(edges)) if edges else depth == 0
+
+
+@given(graphs(), st.lists(st.integers(0, 3), min_size=28, max_size=28))
+def test_the_balanced_tree_equals_its_naive_twin(drawn, loads):
+    n, edges, forced = drawn
+    u, v, flags = arrays(edges, forced)
+    link_load = np.array(loads[: len(edges)], np.int64)
+    broker_load = np.array(loads[-n:], np.int64)
+    ref_links = dict(zip(edges, link_load.tolist(), strict=True))
+    ref_brokers = dict(enumerate(broker_load.tolist()))
+    ref = naive.balanced(range(n), edges, ref_links, ref_brokers, forced)
+    place, broker = np.arange(len(edges)), np.arange(n)
+    chosen = balanced_tree(n, u, v, flags, place, link_load, broker, broker_load)
+    assert {edges[i] for i in np.flatnonzero(chosen)} == ref
+    assert list(ref_links.values()) == link_load.tolist()
+    assert list(ref_brokers.values()) == broker_load.tolist()
+
+
+@given(graphs())
+def test_a_trees_depth_is_its_radius(drawn):
+    n, edges, _ = drawn
+    tree = sorted(nx.minimum_spanning_edges(nx.Graph(edges), data=False)) if edges else []
+    u, v, _ = arrays(sorted(tuple(sorted(edge)) for edge in tree), [])
+    assert tree_depth(n, u, v) == (nx.radius(nx.Graph(tree)) if tree else 0)
