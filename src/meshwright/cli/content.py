@@ -1,11 +1,12 @@
-"""``meshwright generate content``: problems of content-based assignment."""
+"""``meshwright generate content`` and ``ingest content``: problems of content-based assignment."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from meshwright.cli.options import Force, Json, Master, Out, Seed, start
 from meshwright.cli.show import print_facts, print_json
@@ -13,6 +14,7 @@ from meshwright.cli.show import print_facts, print_json
 if TYPE_CHECKING:
     from meshwright.datasets import Manifest
 
+INGEST_HELP = "Read your own subscribers and brokers, and write them as a problem to assign."
 GENERATE_HELP = "Subscribers with boxes and a tree of brokers: a problem to assign."
 
 MaxDelay = Annotated[
@@ -112,6 +114,73 @@ def generate(
     _print(out, manifest, json=json)
 
 
+def ingest(
+    out: Out,
+    subscribers: Annotated[
+        str,
+        typer.Option(
+            "--subscribers",
+            metavar="FILE",
+            help="CSV, TSV or Parquet: name, location_0.., low_0.., high_0.., and, if you like, "
+            "max_delay or max_latency.",
+        ),
+    ],
+    brokers: Annotated[
+        str,
+        typer.Option(
+            "--brokers",
+            metavar="FILE",
+            help="CSV, TSV or Parquet: name, parent (none: the publisher), location_0.., and, "
+            "if you like, capacity.",
+        ),
+    ],
+    max_delay: Annotated[
+        float,
+        typer.Option(
+            "--max-delay",
+            help="How much longer than the least a latency may be, relative, for subscribers "
+            "that do not say.",
+        ),
+    ] = 0.3,
+    alpha: Alpha = 3,
+    beta: Annotated[float, typer.Option("--beta", help="The desired load balance factor.")] = 1.5,
+    beta_max: Annotated[
+        float, typer.Option("--beta-max", help="The largest load balance factor.")
+    ] = 1.8,
+    last_hop: LastHop = False,
+    master: Master = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Read subscribers and brokers, and write them as a problem to assign."""
+    import sys
+
+    from meshwright.datasets import refuse_overwrite
+    from meshwright.problem.arguments import check_limits
+
+    refuse_overwrite(out.absolute(), force=force)
+    check_limits(max_delay, alpha, beta, beta_max)
+    from meshwright.problem import ingest as stage
+    from meshwright.problem.read import find_tables
+
+    find_tables(subscribers, "--subscribers")  # complain before Spark starts
+    find_tables(brokers, "--brokers")
+    spark, progress = start(master, stage.N_STEPS)
+    manifest = stage.ingest(
+        spark,
+        subscribers,
+        brokers,
+        out,
+        max_delay=max_delay,
+        limits={"alpha": alpha, "beta": beta, "beta_max": beta_max, "last_hop": last_hop},
+        force=force,
+        progress=progress,
+    )
+    for warning in manifest["parameters"]["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
+    _print(out, manifest, json=json)
+
+
 def _print(out: Path, manifest: Manifest, *, json: bool) -> None:
     if json:
         print_json(manifest.as_dict())
@@ -147,3 +216,21 @@ def print_problem(out: Path, manifest: Manifest) -> None:
 def _delay(manifest: Manifest) -> str:
     low, high = manifest["max_delay"]
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+class WithContent(TyperCommand):
+    """The verb ``ingest``, which takes files, and ``ingest content`` besides."""
+
+    @property
+    def commands(self) -> dict[str, Any]:
+        """The verb below this one, as a group would list it."""
+        below = typer.Typer(add_completion=False, rich_markup_mode=None)
+        below.command("content", help=INGEST_HELP)(ingest)
+        return {"content": typer.main.get_command(below)}
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Return the context of what is asked for; a file named so can be given as ./content."""
+        if args[:1] == ["content"]:
+            command = self.commands["content"]
+            return command.make_context(f"{info_name} content", args[1:], *more, **extra)
+        return super().make_context(info_name, args, *more, **extra)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from meshwright.cli.content import WithContent
 from meshwright.cli.options import Force, Json, Master, Out, start
 from meshwright.cli.show import print_facts, print_json
 
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("ingest", help="Read who subscribes to what, and write it as a workload.")(command)
+    app.command(
+        "ingest",
+        cls=WithContent,
+        help="Read who subscribes to what, and write it as a workload.",
+        epilog="For a problem of content-based assignment: meshwright ingest content --help",
+    )(command)
 
 
 def command(

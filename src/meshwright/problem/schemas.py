@@ -1,4 +1,4 @@
-"""The schema of the table of subscribers, as Spark writes it."""
+"""The schemas of subscribers in Spark: as they are written, and as they are checked."""
 
 from __future__ import annotations
 
@@ -20,5 +20,12 @@ SUBSCRIBER_ROWS = StructType(
         StructField("low", _NUMBERS),
         StructField("high", _NUMBERS),
         StructField("max_delay", DoubleType()),
+    ]
+)
+CHECKED = StructType(
+    [
+        *SUBSCRIBER_ROWS.fields[1:],
+        StructField("reason", StringType()),
+        StructField("late", StringType()),
     ]
 )
