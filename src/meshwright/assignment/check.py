@@ -47,8 +47,13 @@ class Violation:
     count: int
     examples: tuple[str, ...]
 
+    @property
+    def summary(self) -> str:
+        """What is violated, and how often."""
+        return f"{CONSTRAINTS[self.constraint]}: {self.count:,}"
+
     def __str__(self) -> str:
-        return f"{self.count:,} {CONSTRAINTS[self.constraint]}: {'; '.join(self.examples)}"
+        return f"{self.summary} ({'; '.join(self.examples)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def check(answer: Answer) -> Report:
     >>> problem = Problem(tree, [[1.0], [9.0]], [[0.0], [4.0]], [[1.0], [6.0]], 0.5)
     >>> filters = Filters(np.array([1, 2]), np.array([[0.0], [4.0]]), np.array([[1.0], [5.0]]))
     >>> print(check(Answer(problem, "by hand", np.array([1, 2]), filters)).violations[0])
-    1 subscriptions inside no box of their leaf: 'subscriber-1' at 'broker-2'
+    subscriptions inside no box of their leaf: 1 ('subscriber-1' at 'broker-2')
 
     """
     filters = answer.filters

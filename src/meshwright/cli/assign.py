@@ -135,7 +135,7 @@ def print_assignment(out: Path, manifest: Manifest, answer: Answer) -> None:
     print_table(("", "value", "against"), rows_of(manifest, answer))
     for found in answer.report.violations:
         examples = "".join(f"\n  {example}" for example in found.examples)
-        print(f"violated: {str(found).split(':')[0]}, such as{examples}")
+        print(f"{found.summary}, such as{examples}")
 
 
 def rows_of(manifest: Manifest, answer: Answer) -> list[tuple[str, str, str]]:

@@ -1,0 +1,108 @@
+"""``meshwright assign``: what it prints, writes and ends with."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import meshwright as mw
+from meshwright.problem.dataset import write_problem
+from tests.e2e.in_process import run_in_process
+from tests.problems import line_problem, random_problem
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    return lambda *words: run_in_process(monkeypatch, capsys, *map(str, words))
+
+
+@pytest.fixture
+def problem(tmp_path):
+    write_problem(tmp_path / "P", random_problem(200, 5, max_delay=1.0, beta=1.5, beta_max=2.0))
+    return tmp_path / "P"
+
+
+def test_a_feasible_answer_is_shown_against_its_limits_and_written(run, problem, tmp_path):
+    code, out, err = run("assign", problem, "-o", tmp_path / "A", "--method", "gr-star")
+    assert (code, err) == (0, "")
+    assert "method    gr-star (seed 1)" in out
+    assert "feasible  yes" in out
+    assert "x" in out.split("bandwidth")[1].splitlines()[0]
+    assert "beta 1.5 kept, beta_max 2" in out
+    assert all(len(line) <= 80 for line in out.splitlines()[1:])
+    answer = mw.load_answer(tmp_path / "A")
+    assert answer.feasible
+    assert answer.bandwidth >= answer.bound.value > 0
+
+
+def test_an_infeasible_answer_to_a_feasible_problem_ends_with_1(run, problem, tmp_path):
+    code, out, err = run("assign", problem, "-o", tmp_path / "A", "-m", "gr-no-latency")
+    assert code == 1
+    assert "feasible  no" in out
+    assert "subscribers served too late: " in out
+    assert "but others are: try --method slp or gr-star" in err
+    assert not mw.load_answer(tmp_path / "A").feasible
+
+
+def test_an_infeasible_problem_names_the_limit_that_could_be_kept(run, tmp_path):
+    rows = [(1.0, 0.0, 1.0)] * 3 + [(9.0, 0.0, 1.0)]
+    write_problem(
+        tmp_path / "P", line_problem([1.0, 9.0], rows, max_delay=0.0, beta=1.0, beta_max=1.0)
+    )
+    code, out, err = run("assign", tmp_path / "P", "-o", tmp_path / "A", "-m", "gr-star", "--json")
+    assert code == 1
+    manifest = json.loads(out)
+    assert manifest["feasible"] is False
+    assert manifest["violations"]["load"]["count"] == 1
+    assert manifest["obstacle"]["beta_max"] == 1.5
+    assert "no answer is feasible: load within latency cannot hold" in err
+    assert "beta_max 1.5" in err
+    # The limit it names is one that can be kept.
+    code, _, _ = run(
+        "assign", tmp_path / "P", "-o", tmp_path / "B", "-m", "gr-star", "--beta-max", "1.5"
+    )
+    assert code == 0
+
+
+def test_limits_and_a_density_can_be_given(run, problem, tmp_path):
+    (tmp_path / "d.csv").write_text("low_1,high_1,low_2,high_2,density\n-50,200,-50,200,0\n")
+    words = ("--density", tmp_path / "d.csv", "--alpha", 1, "--max-delay", 3, "--last-hop")
+    code, out, _ = run(
+        "assign", problem, "-o", tmp_path / "A", "-m", "gr", *words, "--json", "--seed", 5
+    )
+    manifest = json.loads(out)
+    assert code == (0 if manifest["feasible"] else 1)
+    assert manifest["bandwidth"] == 0.0
+    assert manifest["alpha"] == 1
+    assert manifest["overrides"]["last_hop"] is True
+    assert manifest["parameters"]["seed"] == 5
+    assert mw.load_answer(tmp_path / "A").problem.last_hop
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-m", "gr-stat"), "did you mean 'gr-star'"),
+        (("-m", "gr", "--alpha", "0"), "alpha is 0"),
+        (("-m", "gr", "--beta", "5"), "give 1 <= beta <= beta_max"),
+        (("-m", "gr", "--density", "nowhere.csv"), "cannot be read"),
+        (("-m", "gr", "--seed", "-1"), "seed is -1"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(run, problem, tmp_path, words, message):
+    code, out, err = run("assign", problem, "-o", tmp_path / "A", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "A").exists()
+
+
+def test_what_is_there_is_kept_unless_forced(run, problem, tmp_path):
+    assert run("assign", problem, "-o", tmp_path / "A", "-m", "gr-star")[0] == 0
+    code, _, err = run("assign", problem, "-o", tmp_path / "A", "-m", "gr-star")
+    assert code == 2
+    assert "Pass --force" in err
+    assert run("assign", problem, "-o", tmp_path / "A", "-m", "gr-star", "--force")[0] == 0
+    code, _, err = run("assign", tmp_path / "A", "-o", tmp_path / "B", "-m", "gr")
+    assert code == 2
+    assert "'problem' is needed" in err
