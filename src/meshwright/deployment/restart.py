@@ -89,23 +89,35 @@ def _steps(old: Conf, new: Conf, changed: Sequence[str], access: Sequence[str]) 
     for node in old.brokers:
         if node not in new.brokers:
             lines.switch(node, None)
-    waiting: list[tuple[str, Action]] = [(node, "restart") for node in changed]
-    waiting += [(node, "start") for node in new.brokers if node not in old.brokers]
+    waiting: dict[str, Action] = dict.fromkeys(changed, "restart")
+    waiting |= dict.fromkeys((node for node in new.brokers if node not in old.brokers), "start")
+    blocked: dict[str, set[str]] = {}  # node -> the brokers whose bridges close a cycle with it
     while waiting:
-        stuck: list[tuple[str, Action]] = []
-        for node, action in waiting:
-            if lines.safe(node):
-                lines.switch(node, new)
-                yield Step(action, node)
-            else:
-                stuck.append((node, action))
-        if len(stuck) == len(waiting):
-            # One is left at least that has old bridges: without any, the state is part of the new.
-            node = next(node for node, action in stuck if action == "restart")
-            lines.switch(node, None)
+        moved = None
+        for node in [node for node in waiting if node not in blocked]:
+            owners = lines.in_the_way(node)
+            if owners:
+                blocked[node] = owners
+                continue
+            yield Step(waiting.pop(node), node)
+            lines.switch(node, new)
+            moved = node
+            _unblock(blocked, node)
+        if moved is None and waiting:
+            # Among those in a cycle one has its old bridges still: the new ones alone close none.
+            held = [node for node, action in waiting.items() if action == "restart"]
+            node = max(held, key=lambda n: sum(n in owners for owners in blocked.values()))
             yield Step("stop", node)
-            stuck = [(n, "start" if n == node else a) for n, a in stuck]
-        waiting = stuck
+            lines.switch(node, None)
+            waiting[node] = "start"
+            blocked.pop(node, None)
+            _unblock(blocked, node)
+
+
+def _unblock(blocked: dict[str, set[str]], moved: str) -> None:
+    """Let those be tried again for which a broker has moved out of the way."""
+    for node in [node for node, owners in blocked.items() if moved in owners]:
+        del blocked[node]
 
 
 class _Lines:
@@ -126,41 +138,42 @@ class _Lines:
         for name in representative_names(patterns):
             for pattern in {*self._filters.covering(name), *({name} & patterns)}:
                 self._names[pattern].append(name)
-        self._carried: dict[str, set[Carrier]] = {}
+        self._carried: dict[str, dict[Carrier, None]] = {}  # in order: steps must repeat
         for carriers in self._now.values():
             self._enter(carriers)
 
     def _enter(self, carriers: Iterable[Carrier]) -> None:
         for carrier in carriers:
             for name in self._names[carrier.pattern]:
-                self._carried.setdefault(name, set()).add(carrier)
+                self._carried.setdefault(name, {})[carrier] = None
 
     def switch(self, node: str, conf: Conf | None) -> None:
         """Let a broker have its new lines, or none."""
         for carrier in self._now.get(node, []):
             for name in self._names[carrier.pattern]:
-                self._carried[name].discard(carrier)
+                self._carried[name].pop(carrier, None)
         self._now[node] = self._new_lines.get(node, []) if conf is not None else []
         self._enter(self._now[node])
 
-    def safe(self, node: str) -> bool:
-        """Tell whether the broker's new lines close no cycle now."""
+    def in_the_way(self, node: str) -> set[str]:
+        """Return the brokers whose bridges would close a cycle with its new ones, if any do."""
         before = set(self._now.get(node, []))
         # What it has already closes none; a bridge may stand in another place of the file.
         kept = {(c.to, c.pattern, c.direction) for c in before}
         mine: dict[str, list[Carrier]] = {}
-        fresh: set[str] = set()
+        fresh: dict[str, None] = {}
         for carrier in self._new_lines.get(node, []):
             is_new = (carrier.to, carrier.pattern, carrier.direction) not in kept
             for name in self._names[carrier.pattern]:
                 mine.setdefault(name, []).append(carrier)
                 if is_new:
-                    fresh.add(name)
+                    fresh[name] = None
         for name in fresh:
-            others = [c for c in self._carried.get(name, ()) if c not in before]
-            if circle_of([*others, *mine[name]]):
-                return False
-        return True
+            others = [c for c in self._carried.get(name, ()) if c.at != node]
+            circle = circle_of([*others, *mine[name]])
+            if circle:
+                return {c.at for c in circle} - {node}
+        return set()
 
 
 def _by_node(conf: Conf) -> dict[str, list[Carrier]]:

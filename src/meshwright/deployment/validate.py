@@ -115,7 +115,8 @@ def cycle_findings(carriers: Sequence[Carrier], conf: Conf) -> list[str]:
     for name, here in carried(carriers, names):
         circle = circle_of(here)
         if circle:
-            wrong.append(f"{name!r} goes round {' - '.join(map(repr, circle))}")
+            links = ", ".join(f"{c.at!r} - {c.to!r}" for c in circle)
+            wrong.append(f"{name!r} goes in circles over {links}")
         twice = doubled(here, conf)
         if twice:
             wrong.append(f"{name!r} is sent twice by the bridge {twice.at!r} - {twice.to!r}")
@@ -135,9 +136,9 @@ def carried(
         yield name, here + by_pattern.get(name, [])
 
 
-def circle_of(carriers: Sequence[Carrier]) -> list[str]:
-    """Return the nodes of a circle that bridges close, or nothing. Two between a pair are one."""
-    joined: dict[str, set[str]] = {}
+def circle_of(carriers: Iterable[Carrier]) -> list[Carrier]:
+    """Return bridges that close a circle, or nothing. Two between the same pair close one."""
+    joined: dict[str, dict[str, Carrier]] = {}
     parent: dict[str, str] = {}
 
     def find(node: str) -> str:
@@ -150,15 +151,17 @@ def circle_of(carriers: Sequence[Carrier]) -> list[str]:
     for carrier in {c.bridge: c for c in carriers}.values():
         a, b = find(carrier.at), find(carrier.to)
         if a == b:
-            return [*path_between(joined, carrier.at, carrier.to), carrier.at]
+            return [carrier, *path_between(joined, carrier.to, carrier.at)]
         parent[a] = b
-        joined.setdefault(carrier.at, set()).add(carrier.to)
-        joined.setdefault(carrier.to, set()).add(carrier.at)
+        joined.setdefault(carrier.at, {})[carrier.to] = carrier
+        joined.setdefault(carrier.to, {})[carrier.at] = carrier
     return []
 
 
-def path_between(joined: Mapping[str, set[str]], start: str, end: str) -> list[str]:
-    """Return the way from one node to another in a forest that joins them."""
+def path_between(
+    joined: Mapping[str, Mapping[str, Carrier]], start: str, end: str
+) -> list[Carrier]:
+    """Return the bridges from one node to another in a forest that joins them."""
     came = {start: start}
     queue = [start]
     for node in queue:
@@ -166,9 +169,10 @@ def path_between(joined: Mapping[str, set[str]], start: str, end: str) -> list[s
             if other not in came:
                 came[other] = node
                 queue.append(other)
-    path = [end]
-    while path[-1] != start:
-        path.append(came[path[-1]])
+    path = []
+    while end != start:
+        path.append(joined[end][came[end]])
+        end = came[end]
     return path[::-1]
 
 
