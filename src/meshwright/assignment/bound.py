@@ -22,7 +22,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.assignment.bound_kernel import combine, find_homes, raise_to
+from meshwright.assignment.bound_kernel import add_boxes, combine, find_homes, raise_to
 from meshwright.kernels.threads import in_parts
 from meshwright.problem import Density, Problem
 from meshwright.problem.latency_kernel import mark_in_time
@@ -97,12 +97,10 @@ class _Clusters:
         self._problem = problem
         self._shape = tuple(len(axis) - 1 for axis in lines)
         # A box has the cells from `first` up to, not including, `last`, in each dimension.
-        self._first = [
-            np.searchsorted(axis, problem.low[:, k], "left") for k, axis in enumerate(lines)
-        ]
-        self._last = [
-            np.searchsorted(axis, problem.high[:, k], "right") - 1 for k, axis in enumerate(lines)
-        ]
+        self._first, self._last = np.empty((2, len(lines), problem.n_subscribers), np.int32)
+        for k, axis in enumerate(lines):
+            self._first[k] = np.searchsorted(axis, problem.low[:, k], "left")
+            self._last[k] = np.searchsorted(axis, problem.high[:, k], "right") - 1
         marks = marks_in_time(problem)
         n_leaves = len(problem.tree.leaves)
         self._children = _gather(marks, n_leaves)
@@ -114,8 +112,7 @@ class _Clusters:
             ),
             len(marks),
         )
-        for first, last in zip(self._first, self._last, strict=True):
-            homes[first >= last] = -1  # no cell at all
+        homes[(self._first >= self._last).any(axis=0)] = -1  # boxes without a cell
         order = np.argsort(homes, kind="stable")
         places = np.searchsorted(homes[order], np.arange(len(self._masks) + 1))
         self._members = [order[places[c] : places[c + 1]] for c in range(len(self._masks))]
@@ -137,26 +134,12 @@ class _Clusters:
                 counts += other_counts
                 needed += other_needed
             if len(members):
-                counts += self._count(members)
+                own = np.zeros(n_cells, np.int32)
+                add_boxes(self._first, self._last, members, np.array(self._shape), own)
+                counts += own
             raise_to(needed, counts, self._fewest(cluster, n_members))
             found[cluster] = counts, needed, n_members
         return found[len(self._masks) - 1][1] if found else np.zeros(n_cells, np.int32)
-
-    def _count(self, members: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Return how many boxes of these subscribers have each cell: sums of their corners."""
-        d = len(self._shape)
-        wider = tuple(size + 1 for size in self._shape)
-        steps = np.zeros(prod(wider))
-        for corner in range(1 << d):
-            ends = [(self._last if corner >> k & 1 else self._first)[k][members] for k in range(d)]
-            at = np.ravel_multi_index(ends, wider)
-            sign = -1.0 if corner.bit_count() % 2 else 1.0
-            steps += sign * np.bincount(at, minlength=len(steps))
-        counts = steps.reshape(wider)
-        for k in range(d):
-            counts = np.cumsum(counts, axis=k)
-        inner = np.rint(counts[tuple(slice(0, size) for size in self._shape)])
-        return inner.astype(np.int32).ravel()
 
     def _fewest(self, cluster: int, n_members: int) -> npt.NDArray[np.int32]:
         """Return the fewest brokers of a cluster for each number of its subscribers.

@@ -39,6 +39,36 @@ def combine(one, other):
 
 
 @njit(cache=True, nogil=True)
+def add_boxes(first, last, members, sizes, counts):
+    """Write how many boxes have each cell of a grid; `counts` is flat, and zero at the start.
+
+    A box adds 1 at its low corner and takes it back where it ends; sums along each dimension in
+    turn spread that over its cells.
+    """
+    d = len(sizes)
+    for j in members:
+        for corner in range(1 << d):
+            at, sign, outside = 0, 1, False
+            for k in range(d):
+                end = first[k, j]
+                if (corner >> k) & 1:
+                    end, sign = last[k, j], -sign
+                if end >= sizes[k]:
+                    outside = True
+                    break
+                at = at * sizes[k] + end
+            if not outside:
+                counts[at] += sign
+    step = 1
+    for k in range(d - 1, -1, -1):
+        block = step * sizes[k]
+        for start in range(0, len(counts), block):
+            for at in range(start + step, start + block):
+                counts[at] += counts[at - step]
+        step = block
+
+
+@njit(cache=True, nogil=True)
 def raise_to(needed, counts, fewest):
     """Raise what each cell needs to the fewest brokers that can serve its subscriptions."""
     for cell in range(len(counts)):
