@@ -1,0 +1,159 @@
+"""MQTT filters: what they match, where they meet, whom they add; names that files can hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.deployment.filters import PatternIndex, covers, examples, expand, meet, meets
+from meshwright.deployment.names import (
+    ambiguous,
+    directory_name,
+    directory_names,
+    one_line,
+    written,
+    wrong_topic,
+)
+from meshwright.values import Instance
+
+
+@pytest.mark.parametrize(
+    ("pattern", "topic", "answer"),
+    [
+        ("a/b", "a/b", True),
+        ("a/+", "a/b", True),
+        ("a/+", "a", False),
+        ("a/+", "a/", True),
+        ("+", "a/b", False),
+        ("a/#", "a", True),
+        ("a/#", "a/b/c", True),
+        ("#", "a/b", True),
+        ("#", "$SYS/x", False),
+        ("+/x", "$SYS/x", False),
+        ("$SYS/#", "$SYS/x", True),
+        ("/+", "/a", True),
+        ("+/+", "/a", True),
+    ],
+)
+def test_a_filter_matches_as_the_standard_says(pattern, topic, answer):
+    assert covers(pattern, topic) is answer
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("a/+", "+/b", "a/b"),
+        ("a/#", "a", "a"),
+        ("a/#", "a/b/#", "a/b/#"),
+        ("#", "+/+", "+/+"),
+        ("a/+", "a/b/c", None),
+        ("a/+", "b/+", None),
+        ("#", "$SYS/x", None),
+        ("a/+/#", "+/b", "a/b"),
+    ],
+)
+def test_two_patterns_meet_in_the_names_of_both(one, other, shared):
+    assert meet(one, other) == shared
+    assert meet(other, one) == shared
+
+
+def test_three_crossing_filters_meet_in_all_ways():
+    assert meets(["a/+/+", "+/b/+", "+/+/c"]) == {"a/b/+", "a/+/c", "+/b/c", "a/b/c"}
+
+
+def test_the_index_finds_what_overlaps_and_nothing_else():
+    index = PatternIndex(["a/b", "a/+", "+/b", "#", "b/#", "$SYS/#"])
+    assert index.overlapping("a/b") == ["#", "+/b", "a/+", "a/b"]
+    assert index.overlapping("b/#") == ["#", "+/b", "b/#"]
+    assert index.covering("+/b") == ["#", "+/b"]
+
+
+def test_examples_are_matched_by_their_pattern_and_what_lies_around_it_only():
+    patterns = ["#", "a/#", "a/+", "any-1/+", "a/any-1"]
+    found = examples(patterns)
+    for pattern, name in found.items():
+        matching = {other for other in patterns if covers(other, name)}
+        assert matching == {other for other in patterns if covers(other, pattern)}
+
+
+def wants(instance: Instance, node: str) -> set[str]:
+    v = list(instance.node_names).index(node)
+    return {instance.topic_names[t] for t in instance.topics_of(v)}
+
+
+def test_a_filter_makes_its_node_a_subscriber_of_what_it_matches():
+    given = [("log", "#"), ("a", "x/1"), ("b", "x/+"), ("c", "y")]
+    whole = expand(Instance.from_pairs(given))
+    assert wants(whole, "log") == {"#", "x/+", "x/1", "y"}
+    assert wants(whole, "b") == {"x/+", "x/1"}
+    assert wants(whole, "c") == {"y"}
+
+
+def test_crossing_filters_get_a_topic_where_they_meet():
+    whole = expand(Instance.from_pairs([("p", "a/+"), ("q", "+/b")]))
+    assert wants(whole, "p") == {"a/+", "a/b"}
+    assert wants(whole, "q") == {"+/b", "a/b"}
+
+
+def test_without_filters_nothing_changes():
+    instance = Instance.from_pairs([("a", "x"), ("b", "x")])
+    assert expand(instance) is instance
+
+
+def test_expanding_twice_changes_nothing_more():
+    once = expand(Instance.from_pairs([("p", "a/+"), ("q", "+/b"), ("r", "#"), ("s", "a/c")]))
+    assert expand(once).digest == once.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a#", "has a '#' that is not its whole last level"),
+        ("a/#/b", "has a '#' that is not its whole last level"),
+        ("a+/b", "has a '+' that is not a whole level"),
+        ("a\nb", "holds a control character"),
+        ("a\u0085b", "holds a control character"),
+        ("$SYS/broker/uptime", "belongs to each broker itself"),
+        ("$share/g/a", "is a shared subscription"),
+        ("/" * 200, "has more than 200 levels"),
+        ("x" * 65_536, "is longer than 65,535 bytes"),
+    ],
+)
+def test_topics_that_no_broker_carries_are_told_with_the_reason(name, reason):
+    assert reason in (wrong_topic(name) or "")
+
+
+@pytest.mark.parametrize("name", ["größe/数", "# not first"[2:], "a b", '"', "a/'b'", "\u2028"])
+def test_other_topics_are_fine(name):
+    assert wrong_topic(name) is None
+
+
+def test_a_level_with_a_space_is_written_as_a_plus():
+    assert written("hall 3/temp") == "+/temp"
+    assert written('""') == "+"
+    assert written("hall/temp") == "hall/temp"
+
+
+def test_a_plus_that_would_carry_something_else_is_named():
+    assert ambiguous(["hall 3/temp", "hall/temp"]) == {"hall 3/temp": "hall/temp"}
+    assert ambiguous(["hall 3/temp", "hall 4/temp"]).keys() == {"hall 3/temp", "hall 4/temp"}
+    assert ambiguous(["hall 3/temp", "x/+/y"]) == {}
+    assert ambiguous(["hall 3/temp", "+/+"]) == {}
+    assert ambiguous(["hall 3/temp", "hall 3/#", "#"]) == {}
+    assert ambiguous(["hall 3/temp", "x/#"]) == {"hall 3/temp": "x/#"}
+
+
+def test_directories_are_safe_and_differ():
+    assert directory_name("../etc") == "%2E./etc".replace("/", "%2F")
+    assert "/" not in directory_name("a/b\n\0")
+    long = directory_names([f"{'n' * 300}{i}" for i in range(3)])
+    assert len(set(long.values())) == 3
+    assert max(map(len, long.values())) <= 100
+    cases = directory_names(["Edge", "edge", "plan.json"])
+    assert len({name.lower() for name in cases.values()} | {"plan.json"}) == 4
+
+
+def test_values_that_need_more_than_one_line_are_not_written():
+    assert one_line("pass word")
+    assert not one_line(" x")
+    assert not one_line("a\nlistener 1")
+    assert not one_line("")

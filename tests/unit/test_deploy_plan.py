@@ -1,0 +1,183 @@
+"""Plans of bridges: trees, filters, publishers, partial overlays."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.deployment import plan, read_conf, validate
+from meshwright.deployment.figures import figures
+from meshwright.errors import InputError
+from tests.deploying import brokers_of, deployed, overlay_of
+
+SQUARE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+
+
+def planned(pairs, links=None, nodes=(), **options):
+    overlay = overlay_of(pairs, links, nodes)
+    return plan(overlay, brokers_of(overlay.instance.node_names), **options)
+
+
+def lines(made) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    names = [broker.node for broker in made.brokers]
+    return {(names[u], names[v]): [tuple(x) for x in rows] for (u, v), rows in made.links.items()}
+
+
+def route(made, name):
+    return next(route for route in made.routes if route.name == name)
+
+
+def test_a_ring_is_cut_to_a_tree():
+    made = planned([(node, "x") for node in "abcd"], SQUARE)
+    assert len(made.links) == 3
+    assert made.unused == 1
+    assert route(made, "x").subscribers == (0, 1, 2, 3)
+
+
+def test_the_shallow_tree_is_as_low_as_the_ring_allows():
+    ring = [(f"n{i}", f"n{(i + 1) % 7}") for i in range(7)]
+    made = planned([(f"n{i}", "x") for i in range(7)], ring)
+    assert figures(made)["deepest"] == {"topic": "x", "depth": 3}
+
+
+def test_the_balanced_tree_spreads_topics_over_links():
+    pairs = [(node, f"t{i}") for node in "abcd" for i in range(8)]
+    made = planned(pairs, SQUARE, tree="balanced")
+    counts = sorted(len(rows) for rows in lines(made).values())
+    assert counts == [6, 6, 6, 6]
+    shallow = planned(pairs, SQUARE)
+    assert sorted(len(rows) for rows in lines(shallow).values()) == [8, 8, 8]
+
+
+def test_each_link_is_configured_at_its_end_with_fewer_links():
+    made = planned([(node, "x") for node in "abc"], [("a", "c"), ("b", "c")])
+    assert lines(made) == {("a", "c"): [("x", "both")], ("b", "c"): [("x", "both")]}
+
+
+def test_a_publisher_that_does_not_subscribe_is_an_outgoing_leaf():
+    pairs = [("a", "x"), ("b", "x"), ("p", "y"), ("a", "y")]
+    made = planned(pairs, [("a", "b"), ("a", "p")], publishers=[("p", "x")])
+    assert lines(made)["p", "a"] == [("x", "out"), ("y", "both")]
+    assert route(made, "x").publishers == (0, 1, 2)
+    assert made.added == ()
+
+
+def test_a_leaf_is_an_in_line_where_the_other_end_dials():
+    pairs = [("a", "x"), ("a", "y"), ("p", "y"), ("q", "y")]
+    made = planned(pairs, [("a", "p"), ("p", "q")], publishers=[("p", "x")])
+    assert lines(made)["a", "p"] == [("x", "in"), ("y", "both")]
+
+
+def test_a_publisher_without_a_link_to_the_tree_gets_one():
+    made = planned([("a", "x"), ("b", "x")], [("a", "b")], ["p"], publishers=[("p", "x")])
+    assert lines(made)["p", "a"] == [("x", "out")]
+    assert made.added == ((0, 2),)
+
+
+def test_publications_that_nobody_wants_are_told_and_not_carried():
+    made = planned([("a", "x"), ("b", "x")], publishers=[("a", "nobody")])
+    assert made.unheard == (("a", "nobody"),)
+
+
+def test_a_published_name_that_a_filter_matches_travels_to_its_subscribers():
+    made = planned([("a", "x/+"), ("b", "x/+"), ("p", "y")], publishers=[("p", "x/7")])
+    assert route(made, "x/7").subscribers == (0, 1)
+    leaf = [rows for (u, _), rows in lines(made).items() if u == "p"]
+    assert leaf == [[("x/7", "out")]]
+
+
+def test_one_logger_on_everything_merges_nothing():
+    pairs = [("log", "#"), ("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")]
+    made = planned(pairs)
+    names = [broker.node for broker in made.brokers]
+    assert {names[v] for v in route(made, "x").subscribers} == {"a", "b", "log"}
+    assert {names[v] for v in route(made, "y").subscribers} == {"c", "d", "log"}
+    assert not any(row == ("#", "both") for rows in lines(made).values() for row in rows)
+    assert made.shared == ()
+
+
+def test_the_tree_of_a_filter_is_part_of_the_trees_of_what_it_matches():
+    pairs = [("a", "x/+"), ("b", "x/+"), ("c", "x/1"), ("d", "x/1")]
+    made = planned(pairs)
+    assert set(route(made, "x/+").edges) < set(route(made, "x/1").edges)
+    for rows in lines(made).values():  # no line twice where the filter carries the name already
+        assert not {("x/+", "both"), ("x/1", "both")} <= set(rows)
+
+
+def test_crossing_filters_whose_trees_would_close_a_cycle_share_one(tmp_path):
+    # Each filter's sub-overlay is a path through the other's nodes in another order.
+    nodes = "abcd"
+    pairs = [(node, "x/+") for node in nodes] + [(node, "+/y") for node in nodes]
+    pairs += [(node, f"x/{i}") for node in nodes for i in range(3)]
+    pairs += [(node, f"{i}/y") for node in nodes for i in range(3)]
+    overlay = overlay_of(pairs, [*SQUARE, ("a", "c"), ("b", "d")])
+    conf = deployed(overlay, tmp_path / "conf", tree="balanced")
+    assert validate(conf) == []
+    made = plan(overlay, brokers_of(overlay.instance.node_names), tree="balanced")
+    assert made.shared == (("+/y", "x/+"),)
+    both = [
+        rows for rows in lines(made).values() if {("x/+", "both"), ("+/y", "both")} <= set(rows)
+    ]
+    assert both
+    versions = {
+        bridge.options["bridge_protocol_version"]
+        for broker in read_conf(conf).brokers.values()
+        for bridge in broker.bridges
+    }
+    assert "mqttv311" in versions  # one copy where two lines of a bridge match
+
+
+def test_a_partial_overlay_is_refused_with_those_who_would_miss_messages():
+    pairs = [(node, "x") for node in "abc"] + [("r", "y")]
+    with pytest.raises(InputError, match=r"(?s)leaves 1 subscribers of 1 topics apart.*'x': 'c'"):
+        planned(pairs, [("a", "b"), ("b", "r"), ("r", "c")])
+
+
+def test_relays_complete_a_partial_overlay_and_are_counted(tmp_path):
+    pairs = [(node, "x") for node in "abc"] + [("r", "y")]
+    overlay = overlay_of(pairs, [("a", "b"), ("b", "r"), ("r", "c")])
+    made = plan(overlay, brokers_of("abcr"), complete="relay")
+    assert route(made, "x").relays == (3,)
+    assert made.unwanted == 1
+    assert figures(made)["unwanted_share"] == pytest.approx(1 / 3)
+    assert validate(deployed(overlay, tmp_path / "conf", complete="relay")) == []
+
+
+def test_relays_cannot_join_what_no_link_joins():
+    pairs = [(node, "x") for node in "abcd"]
+    with pytest.raises(InputError, match=r"'x': 'c', 'd'"):
+        planned(pairs, [("a", "b"), ("c", "d")], complete="relay")
+
+
+def test_an_overlay_designed_without_its_filters_says_what_to_do():
+    from meshwright.overlay import design
+    from meshwright.values import Instance
+
+    overlay = design(Instance.from_pairs([("a", "x/1"), ("b", "x/1"), ("log", "#")]), "gm")
+    with pytest.raises(InputError, match="meshwright deploy expand"):
+        plan(overlay, brokers_of(overlay.instance.node_names))
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        (["a#"], "topic 'a#' has a '#'"),
+        (["a\nlistener 1"], "control character"),
+        (["hall 3/t", "hall/t"], "topic 'hall 3/t' has a space"),
+    ],
+)
+def test_topics_that_cannot_be_bridged_are_named(topics, message):
+    with pytest.raises(InputError, match=message):
+        planned([(node, topic) for node in "ab" for topic in topics])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tree": "shalow"}, "did you mean 'shallow'"),
+        ({"qos": 3}, "choose 0, 1 or 2"),
+        ({"complete": "rely"}, "did you mean 'relay'"),
+    ],
+)
+def test_wrong_options_are_told(options, message):
+    with pytest.raises(InputError, match=message):
+        planned([("a", "x"), ("b", "x")], **options)
