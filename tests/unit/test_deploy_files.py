@@ -1,0 +1,251 @@
+"""The files of a configuration: written whole, safe against names, read back, proved."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+
+import pytest
+
+from meshwright.deployment import plan, read_conf, validate, write_conf
+from meshwright.deployment.passwords import hashed, is_hash_of
+from meshwright.errors import InputError
+from tests.deploying import brokers_of, deployed, overlay_of
+
+PAIRS = [(node, "x") for node in "abc"] + [("a", "y"), ("b", "y")]
+
+
+@pytest.fixture
+def conf(tmp_path):
+    return deployed(overlay_of(PAIRS, [("a", "b"), ("b", "c")]), tmp_path / "conf")
+
+
+@pytest.fixture
+def secured(tmp_path, monkeypatch):
+    overlay = overlay_of(PAIRS, [("a", "b"), ("b", "c")])
+    for i in range(3):
+        monkeypatch.setenv(f"MESH_PASSWORD_{i}", f"secret {i} #'\"")
+    brokers = brokers_of(
+        "abc", username=lambda i: f"user-{i}", password_env=lambda i: f"MESH_PASSWORD_{i}"
+    )
+    return deployed(overlay, tmp_path / "conf", brokers, publishers=[("c", "y")])
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_what_was_written_is_read_back(conf):
+    found = read_conf(conf)
+    assert list(found.brokers) == ["a", "b", "c"]
+    bridge = found.brokers["a"].bridges[0]
+    assert bridge.options["address"] == "127.0.0.1:20001"
+    assert bridge.options["remote_clientid"] == "mesh.a.b"
+    assert bridge.options["local_clientid"] == "mesh-local.a.b"
+    assert [tuple(line) for line in bridge.lines] == [("x", "both"), ("y", "both")]
+    assert bridge.qos == [1, 1]
+    assert validate(conf) == []
+
+
+def test_the_plan_says_what_travels_where(conf):
+    facts = json.loads((conf / "plan.json").read_text())
+    assert facts["links"] == [{"from": "a", "to": "b"}, {"from": "c", "to": "b"}]
+    assert facts["topics"][1] == {
+        "name": "y",
+        "pattern": "y",
+        "example": "y",
+        "subscribers": ["a", "b"],
+        "publishers": ["a", "b"],
+        "relays": [],
+        "edges": [["a", "b"]],
+    }
+
+
+def test_a_configuration_is_kept_unless_forced_and_other_things_always(conf, tmp_path):
+    made = plan(overlay_of(PAIRS), brokers_of("abc"))
+    with pytest.raises(InputError, match="Pass --force"):
+        write_conf(made, conf)
+    write_conf(made, conf, force=True)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter").write_text("dear")
+    with pytest.raises(InputError, match="so --force will not replace it"):
+        write_conf(made, mine, force=True)
+    assert (mine / "letter").read_text() == "dear"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["conf", "mine"]
+
+
+def test_a_write_that_fails_leaves_the_old_one_and_nothing_else(conf, tmp_path, monkeypatch):
+    from meshwright.deployment import mosquitto
+
+    def fail(plan):
+        raise OSError("disk full")
+
+    before = (conf / "plan.json").read_text()
+    monkeypatch.setattr(mosquitto, "plan_facts", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_conf(plan(overlay_of(PAIRS), brokers_of("abc")), conf, force=True)
+    assert (conf / "plan.json").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["conf"]
+
+
+def test_a_writer_that_died_between_its_renames_is_undone(conf, tmp_path):
+    conf.rename(tmp_path / ".conf.old-1-abc")
+    assert validate(tmp_path / "conf") == []
+
+
+def test_no_password_leaves_its_file_and_files_with_secrets_are_the_owners(secured):
+    for path in secured.rglob("*"):
+        if path.name == "plan.json":
+            assert "secret" not in path.read_text()
+        elif path.is_file():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            assert ("secret" in path.read_text()) <= (path.name == "mosquitto.conf")
+    facts = json.loads((secured / "plan.json").read_text())
+    assert facts["brokers"][0]["username"] == "user-0"
+    assert facts["brokers"][0]["password_env"] == "MESH_PASSWORD_0"
+
+
+def test_each_bridge_user_may_use_its_topics_and_no_other(secured):
+    found = read_conf(secured)
+    middle = found.brokers["b"]
+    assert middle.options["allow_anonymous"] == "false"
+    assert middle.acl["user-0"] == [("readwrite", "x"), ("readwrite", "y")]
+    assert middle.acl["user-2"] == [("readwrite", "x"), ("write", "y")]  # c only publishes y
+    assert middle.acl["user-1"] == [("readwrite", "x"), ("readwrite", "y")]
+    assert is_hash_of(middle.users["user-0"], "secret 0 #'\"")
+    assert validate(secured) == []
+
+
+def test_a_password_is_hashed_with_a_new_salt_each_time():
+    one, other = hashed("secret"), hashed("secret")
+    assert one != other
+    assert is_hash_of(one, "secret")
+    assert not is_hash_of(one, "Secret")
+    assert not is_hash_of("$6$x", "secret")
+    assert re.fullmatch(r"\$7\$101\$[A-Za-z0-9+/]{16}\$[A-Za-z0-9+/]{86}==", one)
+
+
+def test_tls_is_for_listeners_and_bridges(tmp_path):
+    overlay = overlay_of(PAIRS, [("a", "b"), ("b", "c")])
+    files = {name: lambda i, name=name: f"/etc/{name}.pem" for name in ("ca", "cert", "key")}
+    found = read_conf(deployed(overlay, tmp_path / "conf", brokers_of("abc", **files)))
+    assert found.brokers["a"].options["certfile"] == "/etc/cert.pem"
+    assert found.brokers["a"].bridges[0].options["bridge_cafile"] == "/etc/ca.pem"
+
+
+NASTY = ['"', "#x", "größe/数", "'a'/b", "\u2028listener", "-", "%u", "topic", "a\\nb", "\u00a0"]
+
+
+def test_nothing_in_a_name_adds_or_ends_a_line(tmp_path):
+    nodes = ["\nlistener 1", "#node", "a b/../c", 'q"uote', "größe"]
+    topics = [name for name in NASTY if "#" not in name] + ["x/y/with a space/z"]
+    pairs = [(node, topic) for node in nodes for topic in topics]
+    conf = deployed(overlay_of(pairs), tmp_path / "conf")
+    found = read_conf(conf)
+    known = {"listener", "allow_anonymous", "persistence", "persistence_location"}
+    for broker in found.brokers.values():
+        assert set(broker.options) == known | {"max_queued_messages"}
+    carried = {line.pattern for b in found.brokers.values() for x in b.bridges for line in x.lines}
+    assert carried == {*topics[:-1], "x/y/+/z"}
+    assert validate(conf) == []
+
+
+SECOND = """
+connection a
+address 127.0.0.1:20000
+try_private true
+cleansession true
+notifications_local_only true
+remote_clientid z
+topic x both 1
+"""
+
+
+def test_two_bridges_between_a_pair_are_a_cycle(conf):
+    path = conf / "b" / "mosquitto.conf"
+    path.write_text(path.read_text() + SECOND)
+    assert any("'x' goes in circles over" in finding for finding in validate(conf))
+
+
+def test_an_unpruned_triangle_is_refused(tmp_path):
+    conf = deployed(overlay_of([(n, "x") for n in "abc"], [("a", "b"), ("b", "c")]), tmp_path / "c")
+    path = conf / "a" / "mosquitto.conf"
+    bridge = path.read_text().partition("# Link to")[2]
+    path.write_text(path.read_text() + "#" + bridge.replace(":20001", ":20002"))
+    assert any("'x' goes in circles" in finding for finding in validate(conf))
+
+
+@pytest.mark.parametrize(
+    ("node", "old", "new", "finding"),
+    [
+        ("a", "topic x both 1\n", "", "topic 'x' from 'a' does not reach 'b', 'c'"),
+        ("a", "topic x both", "topic x in", "does not reach"),
+        ("c", "topic x both 1\n", "topic x both 1\ntopic y both 1\n", "reaches, unasked, 'c'"),
+        ("a", "topic x both 1", "topic x both 1\ntopic + both 1", "is sent twice by the bridge"),
+        ("a", "127.0.0.1:20001", "127.0.0.1:1", "which is no other broker of the plan"),
+        ("c", "mesh.c.b", "mesh.a.b", "one would push the other out"),
+        ("a", "\ncleansession true", "\ncleansession false", "cleansession is false"),
+        ("a", "try_private true", "try_private false", "try_private is false"),
+    ],
+)
+def test_the_validator_finds_what_is_wrong(conf, node, old, new, finding):
+    edit(conf / node / "mosquitto.conf", old, new)
+    assert any(finding in told for told in validate(conf)), validate(conf)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "finding"),
+    [
+        ("acl", "topic write y", "topic read y", "does not let 'user-2' use 'y'"),
+        ("acl", "topic write y", "topic readwrite y", "which no bridge needs"),
+        ("acl", "topic write y", "topic write y\ntopic read #", "lets 'user-2' use '#'"),
+        ("passwd", "user-0:", "someone:", "no password for the user 'user-0'"),
+        ("mosquitto.conf", "anonymous false", "anonymous true", "lets anyone in"),
+    ],
+)
+def test_the_validator_finds_wrong_rights(secured, file, old, new, finding):
+    edit(secured / "b" / file, old, new)
+    assert any(finding in told for told in validate(secured)), validate(secured)
+
+
+def test_the_validator_finds_files_that_others_can_read(secured):
+    (secured / "b" / "mosquitto.conf").chmod(0o644)
+    assert any("can be read by others" in told for told in validate(secured))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("topic x both 1", "topic x y both 1", "is not a name, a direction and a qos"),
+        ("topic x both 1", "topic x both 1 local/ remote/", "is not a name"),
+        ("keepalive_interval 30", "keepalive_interval 30\nkeepalive_interval 30", "given twice"),
+        ("\nconnection b\n", "\n", "a topic before any connection"),
+    ],
+)
+def test_lines_that_say_something_else_are_refused(conf, old, new, message):
+    edit(conf / "a" / "mosquitto.conf", old, new)
+    with pytest.raises(InputError, match=message):
+        read_conf(conf)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "cannot be read"),
+        ('{"kind": "x", "format_version": 1}', "is of kind 'x'"),
+        ('{"kind": "mosquitto", "format_version": 1, "brokers": [{}]}', "lacks 'node'"),
+    ],
+)
+def test_a_damaged_plan_is_told(conf, content, message):
+    (conf / "plan.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_conf(conf)
+
+
+def test_a_directory_of_something_else_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"holds no plan.json"):
+        validate(tmp_path)

@@ -1,0 +1,129 @@
+"""Inventories and publishers: everything that is wrong is told at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.deployment import read_inventory, read_publishers
+from meshwright.deployment.inventory import Broker, read_passwords
+from meshwright.errors import InputError
+
+
+def inventory(tmp_path, *rows, columns="node,host,port"):
+    path = tmp_path / "brokers.csv"
+    path.write_text("\n".join([columns, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def test_an_inventory_is_read_in_the_order_of_the_nodes(tmp_path):
+    path = inventory(tmp_path, "b,10.0.0.2,1883", "a,broker.example,1884", 'c,"::1",1')
+    found = read_inventory(path, ["a", "b", "c"])
+    assert found[:2] == [Broker("a", "broker.example", 1884), Broker("b", "10.0.0.2", 1883)]
+    assert found[2].host == "::1"
+
+
+def test_all_problems_are_listed(tmp_path):
+    path = inventory(
+        tmp_path,
+        "a,h1,1883",
+        "a,h2,1883",
+        "b,H1,1883",
+        "x,h3,1883",
+        "d,h4,70000",
+        "e,h 5,1",
+        ",h6,1",
+    )
+    with pytest.raises(InputError, match="nothing was written") as caught:
+        read_inventory(path, ["a", "b", "c", "d", "e"])
+    told = str(caught.value)
+    for problem in (
+        "node 'c' is not listed",
+        "node 'x' is not in the overlay",
+        "node 'a' is listed 2 times",
+        "'a', 'b' share the endpoint h1:1883",
+        "line 6: port '70000' is not between 1 and 65535",
+        "line 7: host 'h 5' is no host name",
+        "line 8: node is empty",
+    ):
+        assert problem in told
+
+
+SECURE = "node,host,port,ca,cert,key,username,password_env,password_file"
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (["a,h1,1,,,,u,P,", "b,h2,1,,,,,,"], "'a' has a username and 'b' has none"),
+        (["a,h1,1,/ca,/c,/k,,,", "b,h2,1,,,,,,"], "'a' has a ca and 'b' has none"),
+        (["a,h1,1,/ca,,,,,", "b,h2,1,/ca,/c,/k,,,"], "with a ca, cert and key are needed"),
+        (["a,h1,1,,/c,/k,,,", "b,h2,1,,,,,,"], "cert and key need a ca"),
+        (["a,h1,1,,,,u,,", "b,h2,1,,,,v,P,"], "needs password_env or password_file"),
+        (["a,h1,1,,,,u,P,F", "b,h2,1,,,,v,P,"], "needs password_env or password_file"),
+        (["a,h1,1,,,,,P,", "b,h2,1,,,,,,"], "a password needs a username"),
+        (["a,h1,1,,,,u,P,", "b,h2,1,,,,u,P,"], "username 'u' belongs to 2 brokers"),
+        (["a,h1,1,,,,u:v,P,", "b,h2,1,,,,v,P,"], "holds a ':'"),
+        (['a,h1,1,"/c\nlistener 1",/c,/k,,,', "b,h2,1,/ca,/c,/k,,,"], "cannot be written in one"),
+    ],
+)
+def test_security_that_does_not_fit_is_told(tmp_path, rows, problem):
+    with pytest.raises(InputError, match=problem):
+        read_inventory(inventory(tmp_path, *rows, columns=SECURE), ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "message"),
+    [
+        ("node,host", "a,h", "needed are node, host, port"),
+        ("node,host,port,colour", "a,h,1,red", "has the columns node, host, port, colour"),
+        ("node,host,port", "a,h,1,2", "line 2 has more cells"),
+        ("node,host,port", 'a,"h,1', "cannot be read as CSV"),
+    ],
+)
+def test_a_file_of_another_shape_is_told(tmp_path, columns, row, message):
+    with pytest.raises(InputError, match=message):
+        read_inventory(inventory(tmp_path, row, columns=columns), ["a"])
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be read as CSV"):
+        read_inventory(tmp_path / "none.csv", ["a"])
+
+
+def test_passwords_come_from_variables_and_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("MESH_A", "one")
+    (tmp_path / "b").write_text("two words\n")
+    found = read_passwords(
+        [
+            Broker("a", "h", 1, username="a", password_env="MESH_A"),
+            Broker("b", "h", 2, username="b", password_file=str(tmp_path / "b")),
+            Broker("c", "h", 3),
+        ]
+    )
+    assert found == {"a": "one", "b": "two words"}
+
+
+def test_passwords_that_cannot_be_had_are_told_and_never_shown(tmp_path, monkeypatch):
+    monkeypatch.delenv("MESH_A", raising=False)
+    monkeypatch.setenv("MESH_B", "hidden\nlistener 1")
+    with pytest.raises(InputError, match="'MESH_A' for 'a' is empty or not set") as caught:
+        read_passwords(
+            [
+                Broker("a", "h", 1, username="a", password_env="MESH_A"),
+                Broker("b", "h", 2, username="b", password_env="MESH_B"),
+                Broker("c", "h", 3, username="c", password_file=str(tmp_path / "none")),
+            ]
+        )
+    told = str(caught.value)
+    assert "holds a control character" in told.replace("\n", " ")
+    assert "cannot be read: No such file" in told
+    assert "hidden" not in told
+
+
+def test_publishers_are_checked(tmp_path):
+    path = tmp_path / "pubs.csv"
+    path.write_text("node,topic\na,x\na,x\nb,y\n")
+    assert read_publishers(path, ["a", "b"]) == [("a", "x"), ("b", "y")]
+    path.write_text("node,topic\nz,x\na,x/+\na,\n")
+    with pytest.raises(InputError, match=r"(?s)'z' is not in the overlay.*publishers need names"):
+        read_publishers(path, ["a", "b"])
