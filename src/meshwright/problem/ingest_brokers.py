@@ -36,15 +36,20 @@ def ingest_brokers(table: Table) -> Brokers:
     rows = [row.asDict() for row in frame.limit(MOST_BROKERS + 2).collect()]
     if len(rows) > MOST_BROKERS + 1:
         raise InputError(f"'{table.shown}' has more than {MOST_BROKERS:,} brokers; give fewer.")
+    return brokers_of(table.shown, rows)
+
+
+def brokers_of(shown: str, rows: list[dict[str, Any]]) -> Brokers:
+    """Return the tree of rows with name, parent, location, capacity and cells (complaints)."""
     complaints = _row_complaints(rows)
     if not complaints:
         complaints = _tree_complaints({row["name"]: row["parent"] for row in rows})
-    refuse(table.shown, complaints, len(complaints))
-    rows.sort(key=lambda row: row["name"])
+    refuse(shown, complaints, len(complaints))
+    rows = sorted(rows, key=lambda row: row["name"])
     ids = {row["name"]: i for i, row in enumerate(rows)}
     parents = [ids.get(row["parent"], -1) for row in rows]
     is_leaf = [parents[i] >= 0 and i not in set(parents) for i in range(len(rows))]
-    capacity, warnings = _capacities(table.shown, rows, is_leaf)
+    capacity, warnings = _capacities(shown, rows, is_leaf)
     tree = BrokerTree(
         np.array(parents),
         np.array([row["location"] for row in rows], np.float64),
@@ -80,7 +85,7 @@ def _row_complaints(rows: list[dict[str, Any]]) -> list[str]:
             found.append(f"a broker at {_shown(location)} has no name.")
             continue
         if row["cells"]:
-            found.append(f"{name!r}{row['cells']}")
+            found.append(f"{name!r}{row['cells']}.")
             continue
         if len(location) != dimensions:
             found.append(

@@ -61,18 +61,17 @@ def with_reasons(tree: BrokerTree, n_dimensions: int) -> list[Column]:
     whose = {"location": "the brokers'", "low": "the event space", "high": "the event space"}
     below = F.exists(F.arrays_zip(low, high), lambda side: side["low"] > side["high"])
     fits = (F.size(low) == n_dimensions) & (F.size(high) == n_dimensions)
-    reasons = [
-        F.when(F.col("name").isNull(), say("a subscriber with the box ", box, " has no name.")),
-        F.when(F.col("cells") != "", say(name, F.col("cells"))),
-    ]
+    finite = ~F.exists(F.concat(low, high), _not_finite)
+    reasons = []
     for point, size in sizes.items():
         at = F.col(point)
         n = F.coalesce(F.size(at), F.lit(0))
         dimensions = say(name, f": {point} has ", n, f" dimensions, {whose[point]} {size}.")
-        finite = say(name, f": {point} is ", _listed(at), "; give finite numbers.")
+        numbers = say(name, f": {point} is ", _listed(at), "; give finite numbers.")
         reasons.append(F.when((n != size) | (n == 0), dimensions))
-        reasons.append(F.when(F.exists(at, _not_finite), finite))
-    reasons.append(F.when(fits & below, say(name, " wants ", box, ": low is above high.")))
+        reasons.append(F.when(F.exists(at, _not_finite), numbers))
+    upside_down = say(name, " wants ", box, ": low is above high.")
+    reasons.append(F.when(fits & finite & below, upside_down))
     for bound in BOUNDS:
         value = F.col(bound)
         wrong = (value < 0) | _not_finite(value)
@@ -80,7 +79,13 @@ def with_reasons(tree: BrokerTree, n_dimensions: int) -> list[Column]:
         reasons.append(F.when(value.isNotNull() & wrong, told))
     both = F.col("max_delay").isNotNull() & F.col("max_latency").isNotNull()
     reasons.append(F.when(both, say(name, " has both max_delay and max_latency; give one.")))
-    reason = F.concat_ws("\n", *reasons)
+    nameless = say("a subscriber with the box ", box, " has no name.")
+    # A cell that cannot be read makes the rest of its row wrong too: telling once is enough.
+    reason = (
+        F.when(F.col("name").isNull(), nameless)
+        .when(F.col("cells") != "", say(name, F.col("cells"), "."))
+        .otherwise(F.concat_ws("\n", *reasons))
+    )
     kept = ("name", *POINTS, *BOUNDS)
     return [*map(F.col, kept), F.when(reason != "", reason).alias("reason")]
 

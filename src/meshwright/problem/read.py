@@ -89,7 +89,7 @@ class Table:
         return self._column(column).try_cast("double")
 
     def unreadable(self, *names: str) -> Column:
-        """Return what is wrong with a row's cells, as `: low_0 is 'x', no number.`; or nothing."""
+        """Return what is wrong with a row's cells, as `: low_0 is 'x', no number`; or nothing."""
         columns = [
             column
             for name in names
@@ -99,16 +99,14 @@ class Table:
         wrong = [
             F.when(
                 self.text(column).isNotNull() & self.number(column).isNull(),
-                say(f": {column} is '", self.text(column), "', no number."),
+                say(f": {column} is '", self.text(column), "', no number"),
             )
             for column in columns
         ]
         if self.has(CORRUPT):
-            cells = say(": its row is not one cell per column.")
-            return F.when(self._column(CORRUPT).isNotNull(), cells).otherwise(
-                F.concat_ws("", *wrong)
-            )
-        return F.concat_ws("", *wrong) if wrong else F.lit("")
+            cells = F.lit(": its row is not one cell per column")
+            wrong = [F.when(self._column(CORRUPT).isNotNull(), cells), *wrong]
+        return F.coalesce(*wrong, F.lit(""))
 
     def point(self, column: str) -> Column:
         """Return a point as a list of numbers, from numbered columns or from a list column."""

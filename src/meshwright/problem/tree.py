@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
+from meshwright.names import NumberedNames
 
 CAPACITY_TOLERANCE = 1e-6  # how far from 1 the capacities may sum
 
@@ -42,7 +43,7 @@ class BrokerTree:
             raise InputError("each broker needs one location, all of the same dimensions.")
         if not np.isfinite(location).all():
             raise InputError("a broker's location is not a finite number.")
-        names = self.names or [f"broker-{i}" for i in range(len(parent))]
+        names = self.names or NumberedNames("broker", len(parent))
         object.__setattr__(self, "names", tuple(names))
         self._check_shape()
         capacity = np.array(self.capacity, np.float64)
