@@ -31,6 +31,7 @@ def write_conf(
     plan = {
         "kind": "mosquitto",
         "format_version": 1,
+        "tree": "by hand",
         "qos": qos,
         "brokers": [
             {"node": n, "directory": n, "host": where[n][0], "port": where[n][1], "tls": False}
@@ -42,6 +43,8 @@ def write_conf(
                 "name": name,
                 "subscribers": sorted(ends(edges) - set(sends.get(name, ()))),
                 "publishers": sorted(ends(edges)),
+                "relays": [],
+                "example": name,
                 "edges": [list(edge) for edge in edges],
             }
             for name, edges in topics.items()

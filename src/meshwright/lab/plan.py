@@ -38,19 +38,8 @@ class Topic:
     subscribers: tuple[str, ...]
     publishers: tuple[str, ...]
     edges: tuple[Link, ...]
-
-    @cached_property
-    def example(self) -> str:
-        """Return a name to publish on: the topic, or one that matches it if it is a filter.
-
-        Examples
-        --------
-        >>> Topic("plant/+/alarm/#", (), (), ()).example
-        'plant/lab/alarm/lab'
-
-        """
-        levels = self.name.split("/")
-        return "/".join("lab" if level in ("+", "#") else level for level in levels)
+    example: str  # a name to publish on: the topic itself if it is no filter
+    relays: tuple[str, ...] = ()
 
     @cached_property
     def neighbours(self) -> Mapping[str, tuple[str, ...]]:
@@ -63,9 +52,8 @@ class Topic:
 
     @cached_property
     def leaves_out(self) -> frozenset[str]:
-        """Return the publishers that only send: no subscribers, and nobody is behind them."""
-        wanted = set(self.subscribers)
-        return frozenset(n for n, near in self.neighbours.items() if len(near) == 1) - wanted
+        """Return the publishers that only send, and get nothing of the topic."""
+        return frozenset(self.publishers).difference(self.subscribers, self.relays)
 
     def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
         """Return which broker hands a message of `publisher` to each other broker it reaches.
@@ -148,6 +136,8 @@ def _parse(data: dict[str, Any]) -> Plan:
             tuple(t["subscribers"]),
             tuple(t["publishers"]),
             tuple((u, v) for u, v in t["edges"]),
+            t.get("example", t["name"]),
+            tuple(t.get("relays", ())),
         )
         for t in data["topics"]
     )

@@ -117,12 +117,14 @@ def up(
     without: Iterable[str] = (),
     any_ports: bool = False,
     plan: Plan | None = None,
+    ports: Mapping[str, int] | None = None,
     via: Mapping[Link, int] | None = None,
     extra: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Lab:
     """Start the brokers of a configuration directory on loopback, those `without` left out.
 
-    A plan whose hosts are all loopback keeps its ports unless `any_ports`; others get free ones.
+    A plan whose hosts are all loopback keeps its ports unless `any_ports`; others get free ones,
+    but for those that `ports` names.
     """
     find_mosquitto()
     plan = plan or read_plan(conf)
@@ -135,8 +137,8 @@ def up(
     where = lab_place(conf, place)
     _make_place(where, conf)
     try:
-        ports = _ports(plan, any_ports)
-        lab = Lab(where, plan, prepare(conf, plan, where, ports, via=via, extra=extra))
+        listens = {**_ports(plan, any_ports), **(ports or {})}
+        lab = Lab(where, plan, prepare(conf, plan, where, listens, via=via, extra=extra))
     except BaseException:
         shutil.rmtree(where)
         raise

@@ -1,0 +1,49 @@
+"""Configuration directories for the lab's tests, as `deploy mosquitto` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from meshwright.deployment.inventory import Broker
+from meshwright.deployment.mosquitto import write_conf
+from meshwright.deployment.plan import plan
+from meshwright.values import Instance, Overlay
+
+
+def deploy(
+    conf: Path,
+    wants: Mapping[str, str],
+    links: Sequence[str],
+    *,
+    qos: int = 1,
+    publishers: Sequence[tuple[str, str]] = (),
+    secrets: Path | None = None,
+    tls: bool = False,
+    complete: str | None = None,
+) -> Path:
+    """Deploy brokers with names of one letter: `wants` of each topic, `links` like "ab".
+
+    With `secrets` every broker has a user and a password, kept below that directory.
+    """
+    pairs = [(node, topic) for topic, nodes in wants.items() for node in nodes]
+    pairs += [(node, f"own/{node}") for node in sorted({n for link in links for n in link})]
+    instance = Instance.from_pairs(pairs)
+    ids = {name: i for i, name in enumerate(instance.node_names)}
+    edges = sorted(tuple(sorted((ids[u], ids[v]))) for u, v in links)
+    overlay = Overlay(
+        instance, np.array(edges, dtype=np.int32), np.zeros(len(edges), np.int32), "by hand"
+    )
+    brokers = []
+    for node in instance.node_names:
+        security = {}
+        if secrets:
+            (secrets / node).write_text(f"secret of {node}\n")
+            security = {"username": f"user-{node}", "password_file": str(secrets / node)}
+        if tls:
+            security |= {"ca": "/etc/ca.crt", "cert": "/etc/cert.crt", "key": "/etc/key.key"}
+        brokers.append(Broker(node, f"{node}.example", 8883 if tls else 1883, **security))
+    write_conf(plan(overlay, brokers, qos=qos, publishers=publishers, complete=complete), conf)
+    return conf
