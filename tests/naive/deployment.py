@@ -11,10 +11,11 @@ Edge = tuple[int, int]
 
 def breadth_first(
     nodes: Iterable[int], edges: Iterable[Edge], root: int, forced: Iterable[Edge] = ()
-) -> tuple[int, set[Edge]]:
-    """Return (depth, edges) of the tree from a root: neighbours in order, first come first served.
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return (depth, parent) of the tree from a root, in the order in which nodes are reached.
 
-    Forced edges are in the tree: a piece they join is entered once and walked along them.
+    Neighbours come in order, first come first served. Forced edges are in the tree: a piece they
+    join is entered once and walked along them.
     """
     graph = nx.Graph()
     graph.add_nodes_from(nodes)
@@ -23,8 +24,8 @@ def breadth_first(
     pieces.add_nodes_from(nodes)
     pieces.add_edges_from(forced)
     depth = {root: 0}
+    parent: dict[int, int] = {}
     entered = set(nx.node_connected_component(pieces, root))
-    tree: set[Edge] = set()
     queue = [root]
     for u in queue:
         for v in sorted(graph[u]):
@@ -35,23 +36,22 @@ def breadth_first(
                     continue
                 entered |= nx.node_connected_component(pieces, v)
             depth[v] = depth[u] + 1
-            tree.add((min(u, v), max(u, v)))
+            parent[v] = u
             queue.append(v)
-    return max(depth.values()), tree
+    return depth, parent
 
 
 def shallow(
-    nodes: Iterable[int], edges: Iterable[Edge], forced: Iterable[Edge] = ()
-) -> tuple[int, set[Edge]]:
-    """Return the tree of least depth over all roots, the smallest root among equals."""
+    nodes: Iterable[int],
+    edges: Iterable[Edge],
+    forced: Iterable[Edge] = (),
+    weight: dict[int, int] | None = None,
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the tree of least depth over all roots: the lightest among equals, the smallest."""
     nodes, edges, forced = list(nodes), list(edges), list(forced)
-    best: tuple[int, int, set[Edge]] | None = None
-    for root in sorted(nodes):
-        depth, tree = breadth_first(nodes, edges, root, forced)
-        if best is None or depth < best[0]:
-            best = (depth, root, tree)
-    assert best is not None
-    return best[0], best[2]
+    roots = sorted(nodes, key=lambda v: (weight[v] if weight else 0, v))
+    trees = [breadth_first(nodes, edges, root, forced) for root in roots]
+    return min(trees, key=lambda tree: max(tree[0].values()))
 
 
 def balanced(
@@ -60,35 +60,31 @@ def balanced(
     link_load: dict[Edge, int],
     broker_load: dict[int, int],
     forced: Iterable[Edge] = (),
-) -> set[Edge]:
-    """Return the tree grown by the least loaded edge that joins two pieces; loads are updated."""
-    pieces = nx.Graph()
-    pieces.add_nodes_from(nodes)
-    tree: set[Edge] = set()
-
-    def take(edge: Edge) -> None:
-        pieces.add_edge(*edge)
-        tree.add(edge)
-        link_load[edge] += 1
-        for end in edge:
+) -> dict[int, int]:
+    """Return the parents: least loaded, reached before, at most twice as deep as need be."""
+    edges, forced = list(edges), list(forced)
+    level, shallow_parent = shallow(nodes, edges, forced, broker_load)
+    depth: dict[int, int] = {}
+    parent: dict[int, int] = {}
+    for node in level:  # in the order in which they were reached
+        if not depth:
+            depth[node] = 0
+            continue
+        choices = [shallow_parent[node]]
+        if edge_between(choices[0], node) not in forced:
+            near = [u if v == node else v for u, v in edges if node in (u, v)]
+            choices = [u for u in near if u in depth and depth[u] + 1 <= 2 * level[node]]
+        best = min(choices, key=lambda u: (link_load[edge_between(u, node)], broker_load[u], u))
+        depth[node], parent[node] = depth[best] + 1, best
+        link_load[edge_between(best, node)] += 1
+        for end in (best, node):
             broker_load[end] += 1
+    return parent
 
-    for edge in sorted(forced):
-        take(edge)
-    while True:
-        joining = [(u, v) for u, v in edges if v not in nx.node_connected_component(pieces, u)]
-        if not joining:
-            return tree
-        take(
-            min(
-                joining,
-                key=lambda e: (
-                    link_load[e],
-                    max(broker_load[e[0]], broker_load[e[1]]),
-                    e,
-                ),
-            )
-        )
+
+def edge_between(u: int, v: int) -> Edge:
+    """Return the edge of two nodes."""
+    return min(u, v), max(u, v)
 
 
 def has_cycle(edges: Iterable[Edge]) -> bool:

@@ -37,23 +37,28 @@ def arrays(edges, forced):
     return u, v, np.array([edge in forced for edge in edges], np.bool_)
 
 
+def parents(edges, via):
+    return {v: sum(edges[e]) - v for v, e in enumerate(via.tolist()) if e >= 0}
+
+
 @given(graphs())
 def test_the_shallow_tree_equals_its_naive_twin(drawn):
     n, edges, forced = drawn
     u, v, flags = arrays(edges, forced)
-    chosen, depth = shallow_tree(n, u, v, flags)
+    via, order, depth = shallow_tree(n, u, v, flags, np.zeros(n, np.int64))
     ref_depth, ref = naive.shallow(range(n), edges, forced)
-    assert {edges[i] for i in np.flatnonzero(chosen)} == ref
-    assert depth == ref_depth
-    assert set(forced) <= ref
+    assert parents(edges, via) == ref
+    assert order.tolist() == list(ref_depth)
+    assert dict(enumerate(depth.tolist())) == ref_depth
+    assert set(forced) <= {tuple(sorted(edge)) for edge in ref.items()}
 
 
 @given(graphs())
 def test_no_tree_is_shallower_than_the_shallow_one(drawn):
     n, edges, _ = drawn
     u, v, flags = arrays(edges, [])
-    _, depth = shallow_tree(n, u, v, flags)
-    assert depth == nx.radius(nx.Graph(edges)) if edges else depth == 0
+    _, _, depth = shallow_tree(n, u, v, flags, np.zeros(n, np.int64))
+    assert depth.max() == (nx.radius(nx.Graph(edges)) if edges else 0)
 
 
 @given(graphs(), st.lists(st.integers(0, 3), min_size=28, max_size=28))
@@ -66,10 +71,14 @@ def test_the_balanced_tree_equals_its_naive_twin(drawn, loads):
     ref_brokers = dict(enumerate(broker_load.tolist()))
     ref = naive.balanced(range(n), edges, ref_links, ref_brokers, forced)
     place, broker = np.arange(len(edges)), np.arange(n)
-    chosen = balanced_tree(n, u, v, flags, place, link_load, broker, broker_load)
-    assert {edges[i] for i in np.flatnonzero(chosen)} == ref
+    via = balanced_tree(n, u, v, flags, place, link_load, broker, broker_load)
+    assert parents(edges, via) == ref
     assert list(ref_links.values()) == link_load.tolist()
     assert list(ref_brokers.values()) == broker_load.tolist()
+    tree = nx.Graph(list(ref.items()))
+    assert len(tree) in (0, n)
+    assert nx.is_forest(tree) if len(tree) else n == 1
+    assert set(forced) <= {tuple(sorted(edge)) for edge in ref.items()}
 
 
 @given(graphs())

@@ -5,8 +5,6 @@ Edges that are forced (flag 1) have no cycle among themselves and are in every t
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-
 import numpy as np
 from numba import njit
 
@@ -51,15 +49,14 @@ def adjacency(n, u, v):
 
 
 @njit(cache=True)
-def breadth_first(root, limit, start, edge_at, u, v, forced, piece, depth, entered, via):
+def breadth_first(root, limit, start, edge_at, u, v, forced, piece, depth, entered, via, queue):
     """Grow the tree from a root; return its depth, or `limit` as soon as it is reached.
 
     A piece of forced edges is entered once and then walked along them. Writes `depth` (-1 where
-    not reached), `entered` and `via`, the edge by which a node was reached.
+    not reached), `entered`, `via`, the edge by which a node was reached, and `queue`, the order.
     """
     depth[:] = -1
     entered[:] = False
-    queue = np.empty(len(depth), np.int64)
     queue[0], head, tail = root, 0, 1
     depth[root], entered[piece[root]], via[root] = 0, True, -1
     deepest = 0
@@ -86,83 +83,70 @@ def breadth_first(root, limit, start, edge_at, u, v, forced, piece, depth, enter
 
 
 @njit(cache=True)
-def shallow_tree(n, u, v, forced):
-    """Return (chosen, depth): the tree of least depth over all roots, smallest root first.
+def shallow_tree(n, u, v, forced, weight):
+    """Return (via, order, depths): the tree of least depth over all roots.
 
-    No tree is shallower than half the distance of two nodes, so the search ends there.
+    Among equals the root of least weight wins, then the smallest. `via` is the edge to each node's
+    parent, -1 at the root; `order` that in which nodes are reached. No tree is shallower than half
+    the distance of two nodes: the search ends there.
     """
     start, edge_at = adjacency(n, u, v)
     piece = pieces_of(n, u, v, forced)
     free, alone = np.zeros(len(u), np.bool_), np.arange(n)
-    depth, via = np.empty(n, np.int64), np.empty(n, np.int64)
+    depth, via, queue = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     entered = np.empty(n, np.bool_)
     far, floor = 0, 0
     for _ in range(2):  # from any node to the farthest, and from there
-        reach = breadth_first(far, n, start, edge_at, u, v, free, alone, depth, entered, via)
+        reach = breadth_first(far, n, start, edge_at, u, v, free, alone, depth, entered, via, queue)
         floor = (reach + 1) // 2
         far = np.argmax(depth)
     best, best_root = n, 0
-    for root in range(n):
-        reach = breadth_first(root, best, start, edge_at, u, v, forced, piece, depth, entered, via)
+    for root in np.argsort(weight, kind="mergesort"):
+        reach = breadth_first(
+            root, best, start, edge_at, u, v, forced, piece, depth, entered, via, queue
+        )
         if reach < best:
             best, best_root = reach, root
             if best <= floor:
                 break
-    breadth_first(best_root, n, start, edge_at, u, v, forced, piece, depth, entered, via)
-    chosen = np.zeros(len(u), np.bool_)
-    for node in range(n):
-        if via[node] >= 0:
-            chosen[via[node]] = True
-    return chosen, best
+    breadth_first(best_root, n, start, edge_at, u, v, forced, piece, depth, entered, via, queue)
+    return via, queue, depth
 
 
 @njit(cache=True)
 def balanced_tree(n, u, v, forced, link, link_load, broker, broker_load):
-    """Return the edges of a tree grown by the least loaded edge that joins two pieces.
+    """Return the edge to each node's parent, -1 at the root, in a tree that evens out loads.
 
-    The key is the link's topics, the larger of its brokers' loads, u, v. `link` and `broker` give
-    the place of an edge and a node in the loads, which are written. Loads only rise, so a queue
-    whose stale entries are put back in their new place is exact.
+    From the root of the shallow tree (the least loaded among equals), in its order, each node
+    takes the parent with the smallest (topics on the link, load of the broker, node) among those
+    reached before it that leave it no deeper than twice as deep. Nodes that the shallow tree
+    reaches by forced edges keep them. `link` and `broker` give the place of an edge and a node in
+    the loads, which are written.
     """
-    chosen = np.zeros(len(u), np.bool_)
-    parent = pieces_of(n, u, v, forced)
-    for i in range(len(u)):
-        if forced[i]:
-            chosen[i] = True
-            _load(i, u, v, link, link_load, broker, broker_load)
-    queue = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-    for i in range(len(u)):
-        if not forced[i]:
-            heappush(queue, _key(i, u, v, link, link_load, broker, broker_load))
-    while len(queue) > 0:
-        top = heappop(queue)
-        i = top[2]
-        a, b = root_of(parent, u[i]), root_of(parent, v[i])
-        if a == b:
-            continue
-        now = _key(i, u, v, link, link_load, broker, broker_load)
-        if now != top:
-            heappush(queue, now)
-            continue
-        parent[max(a, b)] = min(a, b)
-        chosen[i] = True
-        _load(i, u, v, link, link_load, broker, broker_load)
-    return chosen
-
-
-@njit(cache=True)
-def _key(i, u, v, link, link_load, broker, broker_load):
-    """Return the place of an edge in the queue. Reads only."""
-    load = max(broker_load[broker[u[i]]], broker_load[broker[v[i]]])
-    return np.int64(link_load[link[i]]), np.int64(load), np.int64(i)
-
-
-@njit(cache=True)
-def _load(i, u, v, link, link_load, broker, broker_load):
-    """Count one more topic on an edge and at both its ends. Writes the loads."""
-    link_load[link[i]] += 1
-    broker_load[broker[u[i]]] += 1
-    broker_load[broker[v[i]]] += 1
+    via, order, level = shallow_tree(n, u, v, forced, broker_load[broker])
+    start, edge_at = adjacency(n, u, v)
+    depth = np.full(n, -1)
+    depth[order[0]] = 0
+    for node in order[1:]:
+        best = via[node]
+        if not forced[best]:
+            best_key = (np.int64(0), np.int64(0))
+            best = -1
+            for slot in range(start[node], start[node + 1]):
+                edge = edge_at[slot]
+                there = u[edge] + v[edge] - node
+                if depth[there] < 0 or depth[there] + 1 > 2 * level[node]:
+                    continue
+                key = (link_load[link[edge]], broker_load[broker[there]])
+                if best < 0 or key < best_key:
+                    best, best_key = edge, key
+        parent = u[best] + v[best] - node
+        depth[node] = depth[parent] + 1
+        via[node] = best
+        link_load[link[best]] += 1
+        broker_load[broker[node]] += 1
+        broker_load[broker[parent]] += 1
+    return via
 
 
 @njit(cache=True)
@@ -170,11 +154,13 @@ def tree_depth(n, u, v):
     """Return the least depth of a tree, over all roots: half its longest path, rounded up."""
     start, edge_at = adjacency(n, u, v)
     free, alone = np.zeros(len(u), np.bool_), np.arange(n)
-    depth, via = np.empty(n, np.int64), np.empty(n, np.int64)
+    depth, via, queue = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     entered = np.empty(n, np.bool_)
     far, longest = 0, 0
     for _ in range(2):
-        longest = breadth_first(far, n, start, edge_at, u, v, free, alone, depth, entered, via)
+        longest = breadth_first(
+            far, n, start, edge_at, u, v, free, alone, depth, entered, via, queue
+        )
         far = np.argmax(depth)
     return (longest + 1) // 2
 

@@ -228,20 +228,13 @@ class _Grower:
             part = np.arange(len(here)) if whole else np.flatnonzero(piece[u] == root)
             local_u, local_v = np.searchsorted(some, u[part]), np.searchsorted(some, v[part])
             if self.tree == "shallow":
-                picked, _ = shallow_tree(len(some), local_u, local_v, flags[part])
+                equal = np.zeros(len(some), np.int64)
+                via, _, _ = shallow_tree(len(some), local_u, local_v, flags[part], equal)
             else:
-                loads = self.link_load.copy(), self.broker_load.copy()
-                picked = balanced_tree(
-                    len(some),
-                    local_u,
-                    local_v,
-                    flags[part],
-                    here[part],
-                    loads[0],
-                    brokers[some],
-                    loads[1],
-                )
-            chosen[part[picked]] = True
+                # Copies: the tree may be grown again with relays, and is counted once it stands.
+                loads = here[part], self.link_load.copy(), brokers[some], self.broker_load.copy()
+                via = balanced_tree(len(some), local_u, local_v, flags[part], *loads)
+            chosen[part[via[via >= 0]]] = True
         return [self.edges[i] for i in here[chosen].tolist()]
 
     def count(self, tree: list[Edge]) -> None:
