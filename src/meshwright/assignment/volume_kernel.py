@@ -1,8 +1,8 @@
 """Exact volumes of boxes and of unions of a few boxes, by volume or by a density of events.
 
-A union is added up box by box: what a box adds is its volume less that of the union of its
-overlaps with the boxes before it, which is the same question about fewer boxes. That is exact, and
-quick for the few boxes of a filter.
+A union is added up box by box: what a box adds is its volume, less its overlaps with the boxes
+before it, plus its overlaps with two of them, and so on. That is exact, and quick for the few boxes
+of a filter.
 """
 
 from __future__ import annotations
@@ -70,24 +70,45 @@ def box_volume(low, high, edges, first, below):
 def union_volume(low, high, edges, first, below):
     """Return the exact volume of the union of boxes, given as rows."""
     n, d = low.shape
+    met_low, met_high = np.empty((n + 1, d)), np.empty((n + 1, d))
+    following = np.empty(n + 2, np.int64)
     total = 0.0
     for i in range(n):
-        total += box_volume(low[i], high[i], edges, first, below)
-        if i == 0:
+        met_low[0], met_high[0] = low[i], high[i]
+        total += added_volume(i, low, high, met_low, met_high, following, edges, first, below)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def added_volume(n, low, high, met_low, met_high, following, edges, first, below):
+    """Return what the box in the first row of `met` adds to the union of the first n boxes.
+
+    Sets of boxes that overlap are walked depth first, `met` holding their overlap at each depth;
+    it has a row more than n, and `following`, the next box to try at each depth, two.
+    (No recursion: Numba cannot keep compiled code of recursive functions that others call.)
+    """
+    d = low.shape[1]
+    total = box_volume(met_low[0], met_high[0], edges, first, below)
+    depth = 1
+    following[1] = 0
+    while depth > 0:
+        j = following[depth]
+        if j >= n:
+            depth -= 1
             continue
-        met_low = np.empty((i, d))
-        met_high = np.empty((i, d))
-        count = 0
-        for j in range(i):
-            meets = True
-            for k in range(d):
-                met_low[count, k] = max(low[i, k], low[j, k])
-                met_high[count, k] = min(high[i, k], high[j, k])
-                if met_low[count, k] >= met_high[count, k]:
-                    meets = False
-                    break
-            if meets:
-                count += 1
-        if count:
-            total -= union_volume(met_low[:count], met_high[:count], edges, first, below)
+        following[depth] = j + 1
+        meets = True
+        for k in range(d):
+            least = max(met_low[depth - 1, k], low[j, k])
+            most = min(met_high[depth - 1, k], high[j, k])
+            if least >= most:
+                meets = False
+                break
+            met_low[depth, k] = least
+            met_high[depth, k] = most
+        if meets:
+            volume = box_volume(met_low[depth], met_high[depth], edges, first, below)
+            total += -volume if depth & 1 else volume
+            depth += 1
+            following[depth] = j + 1
     return total
