@@ -80,6 +80,11 @@ class Streams:
 
         return wait_until(there, PATIENCE)
 
+    def most_copies(self, node: str, stream: int) -> int:
+        """Return how often a broker got the message that it got most often."""
+        self.read()
+        return max(Counter(self._seen.get((node, stream), ())).values(), default=0)
+
     def outcome(self, node: str, stream: int) -> Outcome:
         self.read()
         seen = self._seen.get((node, stream), [])

@@ -11,6 +11,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from meshwright.deployment.validate import validate
 from meshwright.lab.processes import free_ports, wait_until
+from meshwright.lab.redeploy import redeploy
 from meshwright.lab.running import up
 from meshwright.lab.verify import probes_of, verify
 from meshwright.lab.witness import witnesses
@@ -188,6 +189,40 @@ def test_an_unpruned_cycle_storms_and_the_validator_refuses_it(tmp_path):
     lab = up(pruned)
     try:
         assert verify(lab).findings == ()
+    finally:
+        lab.stop()
+
+
+def test_a_redeploy_under_load_never_circles_and_ends_exact(tmp_path):
+    """A ring is opened at another place: in a wrong order 't' would go round it."""
+    wants = {"t": "abcd", "w": "ef"}
+    before = deploy(tmp_path / "before", wants, ("ab", "bc", "cd", "ef"))
+    after = deploy(tmp_path / "after", wants, ("bc", "cd", "ad", "ef"))
+    lab = up(before)
+    try:
+        with witnesses(lab.access, lab.up, qos=1) as clients:
+            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
+            streams = [("a", "t"), ("c", "t"), ("e", "w")]
+            flow = Streams(clients, streams)
+            flow.publish(50)
+            steps = redeploy(lab, before, after, done=lambda _: flow.publish(50))
+            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
+            flow.publish(50)
+            assert flow.wait_for_last(lambda i: list(wants[streams[i][1]]))
+            n_sent = 50 * (len(steps) + 2)
+            # Those that are not restarted notice nothing.
+            assert {step.node for step in steps} <= set("abcd")
+            assert [flow.outcome(node, 2) for node in "ef"] == [exact(n_sent)] * 2
+            for i, node in ((i, node) for i in (0, 1) for node in "abcd"):
+                outcome = flow.outcome(node, i)
+                assert [n for n in outcome.lost if n >= n_sent - 50] == []
+                # Sent again at a restart, by a bridge or by our client: never on and on.
+                assert flow.most_copies(node, i) <= len(steps) + 1
+                assert len(outcome.doubled) <= IN_FLIGHT * len(steps)
+        assert verify(lab).findings == ()
+        assert {tuple(sorted(link)) for link in lab.plan.links} == set(
+            map(tuple, ("bc", "cd", "ad", "ef"))
+        )
     finally:
         lab.stop()
 

@@ -54,16 +54,18 @@ def prepare(
     *,
     via: Mapping[Link, int] | None = None,
     extra: Mapping[str, tuple[str, ...]] | None = None,
+    like: Access | None = None,
 ) -> Access:
     """Write the copy of each broker's directory into `lab` and return how to reach the brokers.
 
     `via` sends single links through another port of this machine (a proxy); `extra` adds lines to
-    the configuration of single brokers. The tests of faults use both.
+    the configuration of single brokers. The tests of faults use both. `like` keeps the account
+    and the certificates of a lab that runs already.
     """
-    authority = None
-    if any(broker.tls for broker in plan.brokers):
+    authority = like.authority if like else None
+    if authority is None and any(broker.tls for broker in plan.brokers):
         authority = make_certificates(lab)
-    password = secrets.token_urlsafe(16)
+    password = like.password if like else secrets.token_urlsafe(16)
     endpoints = {(broker.host, broker.port): broker.node for broker in plan.brokers}
     for broker in plan.brokers:
         source, target = conf / broker.directory, lab / broker.directory
