@@ -59,7 +59,7 @@ def write_answer(
                 "problem_digest": _stored_digest(problem),
                 "overrides": _plain_limits(overrides or {}),
                 "method": answer.method,
-                "parameters": dict(answer.parameters),
+                "parameters": _told(dict(answer.parameters)),
                 "seconds": round(answer.seconds, 3),
                 **certificate(answer),
             }
@@ -186,5 +186,9 @@ def _plain_limits(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(value: Any) -> Any:
-    """Return a number as JSON has it: there is no infinity."""
+    """Return a value as JSON has it: there is no infinity, and NumPy's numbers are unknown."""
+    if isinstance(value, dict):
+        return {name: _told(part) for name, part in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

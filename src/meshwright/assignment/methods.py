@@ -42,6 +42,7 @@ METHODS: Mapping[str, Method] = {
     "closest-balanced": Method("the nearest leaf with room", "closest", "closest_balanced"),
     "balance": Method("the most even load within latency", "balance", "balance"),
     "slp": Method("linear programs, rounding and maximum flow", "slp", "slp"),
+    "slp-leaves": Method("one linear program over all leaves", "slp", "slp_leaves"),
 }
 
 

@@ -32,7 +32,7 @@ def command(
             "--method",
             "-m",
             help="gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
-            "closest-balanced, balance or slp.",
+            "closest-balanced, balance, slp or slp-leaves.",
         ),
     ] = "slp",
     yardstick: Annotated[
@@ -129,8 +129,8 @@ def print_assignment(out: Path, manifest: Manifest, answer: Answer) -> None:
         "feasible": "yes" if manifest["feasible"] else "no",
         "seconds": f"{manifest['seconds']:.2f}",
     }
-    if "n_programs" in manifest["notes"]:
-        facts["linear programs"] = number(manifest["notes"]["n_programs"])
+    if "n_linear_programs" in manifest["notes"]:
+        facts["linear programs"] = number(manifest["notes"]["n_linear_programs"])
     print_facts(facts)
     print_table(("", "value", "against"), rows_of(manifest, answer))
     for found in answer.report.violations:
