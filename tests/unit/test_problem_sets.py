@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from meshwright.errors import InputError
 from meshwright.problem.arguments import content_arguments
-from meshwright.problem.generate import broker_tree, workload_set
 from meshwright.problem.levels import hang
 from meshwright.problem.set_1 import Set1, quotas
 from meshwright.problem.set_2 import Set2
 from meshwright.problem.set_3 import Set3
+from meshwright.problem.sets import broker_tree, workload_set
 from tests.naive import content as naive
 
 SOME = 40

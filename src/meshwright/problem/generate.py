@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +12,13 @@ from pyspark.sql import SparkSession
 
 from meshwright.datasets import Manifest, staging
 from meshwright.datasets.digest import BLOCK
-from meshwright.names import NumberedNames, number_width
+from meshwright.names import number_width
 from meshwright.problem.arguments import ContentArguments
 from meshwright.problem.dataset import publish
 from meshwright.problem.digest import numbered, problem_digest
-from meshwright.problem.draws import Drawn, Floats
-from meshwright.problem.levels import hang
 from meshwright.problem.notes import SubscriberNotes, notes_of, read_notes
 from meshwright.problem.schemas import SUBSCRIBER_ROWS
-from meshwright.problem.set_1 import Set1
-from meshwright.problem.set_2 import Set2
-from meshwright.problem.set_3 import Set3
+from meshwright.problem.sets import WorkloadSet, broker_tree, workload_set
 from meshwright.problem.tree import BrokerTree
 from meshwright.spark.paths import uri
 from meshwright.spark.progress import Progress, no_progress
@@ -32,20 +27,6 @@ from meshwright.spark.session import parallelism
 N_STEPS = 1
 BLOCKS_AT_ONCE = 32  # 8,192 subscribers a batch: a few MB of arrays
 PARTITION_SUBSCRIBERS = 1_000_000
-
-
-class WorkloadSet(Protocol):
-    """What a set gives: places and boxes, each subscriber's by its id alone."""
-
-    @property
-    def publisher(self) -> Floats:
-        """Where the publisher is."""
-
-    def brokers(self, n: int) -> Floats:
-        """Return the places of n brokers."""
-
-    def subscribers(self, first: int, count: int) -> Drawn:
-        """Return some subscribers by id."""
 
 
 def generate(
@@ -92,27 +73,6 @@ def generate(
             ),
             parameters={"source": "generate content", **asdict(arguments)},
         )
-
-
-def workload_set(arguments: ContentArguments) -> WorkloadSet:
-    """Return the tables of the set asked for."""
-    if arguments.set == 1:
-        skew, broad = str(arguments.skew), str(arguments.broad)
-        return Set1.of(arguments.seed, skew=skew, broad=broad)
-    return Set2.of(arguments.seed) if arguments.set == 2 else Set3.of(arguments.seed)
-
-
-def broker_tree(drawn: WorkloadSet, arguments: ContentArguments) -> BrokerTree:
-    """Return the brokers of a set; the publisher is the last row."""
-    n = arguments.brokers
-    places = drawn.brokers(n)
-    if arguments.max_out_degree is None:
-        parent = np.full(n, n)
-    else:
-        parent = hang(places, arguments.max_out_degree)
-        parent = np.where(parent < 0, n, parent)
-    names = [*NumberedNames("broker", n), "publisher"]
-    return BrokerTree(np.append(parent, -1), np.vstack((places, drawn.publisher)), names=names)
 
 
 def _subscribers_of_blocks(
