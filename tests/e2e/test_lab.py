@@ -10,12 +10,15 @@ import sys
 
 import pytest
 
+from meshwright.cli.demo import find_example
 from meshwright.errors import DeployError, InputError
+from meshwright.lab.demo import write_demo
 from meshwright.lab.processes import LOG, Process, start_time, wait_until
 from meshwright.lab.running import down, find_lab, lab_place, up
 from meshwright.lab.verify import verify
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import random_trees, write_conf
+from tests.e2e.lab_deployed import deploy
 
 LINE = [("b", "a"), ("c", "b")]
 TOPICS = {"all/three": LINE, "two": [("b", "a")], "größe/数": [("c", "b")]}
@@ -208,6 +211,54 @@ def test_a_plan_on_loopback_keeps_its_ports(tmp_path):
     finally:
         lab.stop()
     assert wait_until(lambda: port_is_free(one) and port_is_free(two))
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls):
+    (tmp_path / "secrets").mkdir()
+    conf = deploy(
+        tmp_path / "conf",
+        {"t": "abkc", "q/line 4": "kc", "w/+": "bk", "w/3": "bkc", "größe/数": "ab"},
+        ("ab", "bk", "kc"),
+        publishers=[("a", "q/line 4")],
+        secrets=tmp_path / "secrets",
+        tls=tls,
+        complete="relay",
+    )
+    lab = up(conf)
+    try:
+        text = (lab.directory("b") / "mosquitto.conf").read_text()
+        assert ("cafile" in text, "allow_anonymous false" in text) == (tls, True)
+        found = verify(lab, n_messages=2)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    # t: 4 to 3; q/line 4: k and c to each other, a to both, over b; w/+: 2; w/3: 3 to 2; größe: 2
+    assert found.n_deliveries == 2 * (12 + 2 + 2 + 2 + 6 + 2)
+
+
+def test_relays_of_a_plan_are_counted_apart(tmp_path):
+    conf = deploy(tmp_path / "conf", {"t": "ac"}, ("ab", "bc"), complete="relay")
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    assert (found.n_deliveries, found.n_crossings, found.n_relayed) == (2, 4, 2)
+
+
+def test_the_bundled_example_runs_as_planned(tmp_path):
+    write_demo(find_example(), tmp_path / "brokers.csv", tmp_path / "conf")
+    assert (tmp_path / "brokers.csv").read_text().splitlines()[0] == "node,host,port"
+    lab = up(tmp_path / "conf")
+    try:
+        found = verify(lab, n_messages=1, publishers=1)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    assert (found.n_brokers, found.n_topics, found.n_messages) == (60, 386, 386)
+    assert found.n_crossings == found.n_deliveries
 
 
 def test_fifty_brokers_and_three_hundred_topics(tmp_path):

@@ -77,6 +77,6 @@ def test_the_table_fits_and_names_what_went_wrong(capsys):
     plan = Measured("plan", 65, 10, 386, 2315, 2315, 0, 1, 0, 0.5, 4.25)
     print_comparison(Path("conf"), [row, plan], 1)
     out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 88
+    assert max(map(len, out.splitlines())) <= 80
     assert "full mesh  1,770    59           9.8    20,381       1.25    41.5" in out
     assert "plan: 1 deliveries missing, 0 copies too many" in out

@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
     group.command("verify", help="Publish on every topic; exit 1 unless each arrives once.")(verify)
     group.command("compare", help="Measure a plan beside a full mesh and a hub.")(compare)
     group.command("down", help="Stop exactly the brokers that were started.")(down)
+    group.command("demo", help="Run the bundled example on real brokers; start here.")(demo)
     app.add_typer(group, name="lab")
 
 
@@ -182,7 +183,8 @@ def compare(
 def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> None:
     """Print the layouts side by side."""
     plan = found[-1]
-    print(f"{conf}: {plan.n_messages:,} publications, {publishers} publishers drawn per topic")
+    drawn = "1 publisher" if publishers == 1 else f"{publishers} publishers"
+    print(f"{conf}: {plan.n_messages:,} publications, {drawn} drawn for each topic")
     print_table(
         ("layout", "links", "most", "per delivery", "unwanted", "median ms", "99% ms"),
         [
@@ -198,8 +200,8 @@ def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> 
             for measured in found
         ],
     )
-    print("most: links of one broker; per delivery: messages over links; unwanted: those into")
-    print("brokers that do not want the topic; ms: from publishing to arrival at another broker")
+    print("most: links of one broker; per delivery: messages over links; unwanted: of those,")
+    print("into brokers that do not want the topic; ms: publishing to arrival elsewhere")
     for measured in found:
         if measured.n_missing or measured.n_extra:
             print(
@@ -221,3 +223,31 @@ def down(
     print(f"stopped {n_stopped:,} brokers{gone}")
     if keep:
         print(f"their files are in {running.lab_place(conf, lab)}")
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where to put the configuration.", metavar="DIR")
+    ] = Path("lab-demo"),
+) -> None:
+    """Run the bundled example on real brokers; start here."""
+    from meshwright.cli.demo import find_example, say
+    from meshwright.lab.demo import METHOD, write_demo
+    from meshwright.lab.processes import find_mosquitto
+
+    find_mosquitto()
+    out.mkdir(parents=True, exist_ok=True)
+    conf, inventory = out / "conf", out / "brokers.csv"
+    print("A company runs 60 MQTT brokers. Here they run on this machine, linked as planned.")
+    write_demo(find_example(), inventory, conf)
+    print(f"\nThe plan of {METHOD} is deployed to {conf} for the brokers in {inventory}.")
+    say(f"lab up {conf}")
+    up(conf)
+    try:
+        say(f"lab verify {conf}")
+        verify(conf)
+    finally:
+        say(f"lab down {conf}")
+        down(conf)
+    say(f"lab compare {conf}")
+    compare(conf)
