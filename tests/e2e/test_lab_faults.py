@@ -166,7 +166,7 @@ def test_an_unpruned_cycle_storms_and_the_validator_refuses_it(tmp_path):
     """Three brokers, one topic on all three links, for one second."""
     conf = write_conf(tmp_path / "conf", {"t": [("b", "a"), ("c", "b"), ("c", "a")]})
     wrong = validate(conf)
-    assert any("'t' goes round" in finding for finding in wrong)
+    assert any(finding.startswith("'t' goes ") for finding in wrong)
     lab = up(conf)
     try:
         with witnesses(lab.access, lab.up, qos=1) as clients:

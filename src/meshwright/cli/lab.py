@@ -200,7 +200,7 @@ def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> 
             for measured in found
         ],
     )
-    print("most: links of one broker; per delivery: messages over links; unwanted: of those,")
+    print("most: links of one broker; per delivery: messages over links; unwanted: those")
     print("into brokers that do not want the topic; ms: publishing to arrival elsewhere")
     for measured in found:
         if measured.n_missing or measured.n_extra:
