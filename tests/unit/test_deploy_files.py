@@ -92,6 +92,20 @@ def test_a_write_that_fails_leaves_the_old_one_and_nothing_else(conf, tmp_path, 
     assert [path.name for path in tmp_path.iterdir()] == ["conf"]
 
 
+def test_what_fails_its_proof_is_not_written(conf, tmp_path):
+    from dataclasses import replace
+
+    from meshwright.errors import CheckError
+
+    made = plan(overlay_of(PAIRS, [("a", "b"), ("b", "c")]), brokers_of("abc"))
+    looped = replace(made, links={**made.links, (0, 2): made.links[0, 1]})
+    before = (conf / "plan.json").read_text()
+    with pytest.raises(CheckError, match="'x' goes in circles"):
+        write_conf(looped, conf, force=True)
+    assert (conf / "plan.json").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["conf"]
+
+
 def test_a_writer_that_died_between_its_renames_is_undone(conf, tmp_path):
     conf.rename(tmp_path / ".conf.old-1-abc")
     assert validate(tmp_path / "conf") == []

@@ -60,26 +60,23 @@ def mosquitto(
     json: Json = False,
 ) -> None:
     """Write bridges for Mosquitto: each topic on a tree, nothing in circles."""
-    from meshwright.deployment import plan, read_inventory, read_publishers, validate, write_conf
-    from meshwright.deployment.mosquitto import refuse_replacing
+    from meshwright.deployment import plan, read_inventory, read_publishers, write_conf
+    from meshwright.deployment.directory import refuse_replacing
+    from meshwright.deployment.figures import figures
     from meshwright.smallworld.dataset import load_overlay
     from meshwright.spark.progress import Progress
 
     refuse_replacing(out.absolute(), force=force)
-    progress = Progress(3)
+    progress = Progress(2)
     with progress.step("planning"):
         loaded = load_overlay(overlay, workload)
         nodes = list(loaded.instance.node_names)
         brokers = read_inventory(inventory, nodes)
         listed = read_publishers(publishers, nodes) if publishers is not None else []
         made = plan(loaded, brokers, publishers=listed, tree=tree, qos=qos, complete=complete)
-    with progress.step("writing"):
+    with progress.step("writing and proving"):
         facts = write_conf(made, out, force=force)
-    with progress.step("checking what was written"):
-        wrong = validate(out)
-    if wrong:
-        raise check_error(out, wrong)
-    summary = summary_of(made)
+    summary = figures(made)
     if json:
         print_json({"conf": str(out), **summary, "created": facts["created"]})
     else:
@@ -152,13 +149,6 @@ def check_error(conf: Path, wrong: list[str]) -> CheckError:
     return CheckError(f"'{conf}' must not be used:\n  " + "\n  ".join(told), tuple(wrong))
 
 
-def summary_of(plan: Plan) -> dict[str, Any]:
-    """Return the figures of a plan."""
-    from meshwright.deployment.figures import figures
-
-    return figures(plan)
-
-
 def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     """Print what was planned and written, and what to do next."""
     print(f"configuration {out}")
@@ -180,14 +170,14 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     }
     print_facts(facts)
     if plan.unused:
-        print(f"{plan.unused:,} links of the overlay carry nothing and are left out")
+        print(f"links of the overlay that carry nothing, left out: {plan.unused:,}")
     if plan.added:
-        print(f"{len(plan.added):,} links were added for publishers without one to a subscriber")
+        print(f"links added for publishers without one to a subscriber: {len(plan.added):,}")
     if summary["relayed_topics"]:
         print(
-            f"{summary['relayed_topics']:,} topics pass {plan.unwanted:,} brokers that do not want "
-            f"them:\n  {summary['unwanted_share']:.1%} of all receptions are unwanted, if each "
-            "topic is published equally"
+            f"topics that pass brokers which do not want them: {summary['relayed_topics']:,}\n"
+            f"  unwanted receptions: {plan.unwanted:,}, {summary['unwanted_share']:.1%} of all, if "
+            "each topic is published equally"
         )
     for names in plan.shared[:5]:
         print(f"these filters overlap and share a tree: {', '.join(names)}")

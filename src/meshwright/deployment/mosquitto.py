@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import os
 import shlex
-import shutil
 import sys
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from meshwright.deployment.directory import (
+    FILE,
+    FORMAT_VERSION,
+    KIND,
+    refuse_replacing,
+    staged,
+    write_file,
+)
 from meshwright.deployment.filters import PatternIndex, is_filter
 from meshwright.deployment.inventory import Broker, read_passwords
 from meshwright.deployment.names import directory_name
 from meshwright.deployment.passwords import hashed
 from meshwright.deployment.plan import Line, Plan
-from meshwright.errors import InputError
+from meshwright.deployment.validate import validate
+from meshwright.errors import CheckError
 
-FILE = "plan.json"
-KIND = "mosquitto"
-FORMAT_VERSION = 1
 Lines = tuple[Line, ...]
 ACCESS = {"both": "readwrite", "out": "write", "in": "read"}  # of a dialling bridge, at the other
 
@@ -37,7 +40,8 @@ HEADER = """\
 # Paths are relative: start it in this directory, cd {directory} && mosquitto -c mosquitto.conf
 """
 STORE = """
-# What bridges could not send yet survives a restart; so do retained messages.
+# Retained messages and the sessions of clients survive a restart; what bridges still have to
+# send does not.
 persistence true
 persistence_location ./
 # While a link is down its messages wait here; the default keeps 1000.
@@ -73,32 +77,28 @@ try_private true"""
 def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str, Any]:
     """Write a plan as a directory of configurations; return what ``plan.json`` says.
 
-    It is written beside and renamed when complete. With `force` an older one is replaced, and
-    nothing that is not one.
+    It is written beside, proved from the files and then renamed. With `force` an older one is
+    replaced, and nothing that is not one.
     """
     target = Path(out).resolve()
-    put_back(target)
     refuse_replacing(target, force=force)
     passwords = read_passwords(plan.brokers)
-    place = _sibling(target, "tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        place.mkdir(mode=0o700 if passwords else 0o755)
-    except OSError as error:
-        raise InputError(
-            f"'{target}' cannot be written: {error.strerror}. Choose another -o."
-        ) from error
-    try:
+    secret = bool(passwords)
+    with staged(target, force=force, secret=secret) as place:
         for site in sites(plan):
             directory = place / plan.directories[site.node]
-            directory.mkdir(mode=0o700 if passwords else 0o755)
+            directory.mkdir(mode=0o700 if secret else 0o755)
             for name, text in files_of(plan, site, passwords).items():
-                _write(directory / name, text, secret=bool(passwords))
+                write_file(directory / name, text, secret=secret)
         facts = plan_facts(plan)
-        _write(place / FILE, json_text(facts), secret=False)
-        _move(place, target, force=force)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+        write_file(place / FILE, json_text(facts), secret=False)
+        wrong = validate(place)
+        if wrong:
+            raise CheckError(
+                f"what would be written to '{target}' is not free of faults, and was not: "
+                f"{wrong[0]}. Please report this with the overlay and the inventory.",
+                tuple(wrong),
+            )
     return facts
 
 
@@ -233,10 +233,11 @@ def json_text(facts: Mapping[str, Any]) -> str:
     """Return JSON with a line for each entry of a list: readable, and quick to write."""
     parts = []
     for name, value in facts.items():
-        text = json.dumps(value, ensure_ascii=False)
         if isinstance(value, list) and value:
             rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in value)
             text = f"[\n{rows}\n]"
+        else:
+            text = json.dumps(value, ensure_ascii=False)
         parts.append(f"{json.dumps(name)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -260,58 +261,3 @@ def _bind(host: str) -> str:
         return f" {host}" if ipaddress.ip_address(host).is_loopback else ""
     except ValueError:
         return " localhost" if host.lower() == "localhost" else ""
-
-
-def refuse_replacing(target: Path, *, force: bool) -> None:
-    """Raise when writing to `target` would lose something."""
-    if not os.path.lexists(target):
-        return
-    if not force:
-        raise InputError(f"'{target}' exists. Pass --force to replace it, or choose another -o.")
-    empty = target.is_dir() and not any(target.iterdir())
-    if not empty and not is_conf(target):
-        raise InputError(
-            f"'{target}' exists and holds no {FILE} of `meshwright deploy`, so --force will not "
-            "replace it. Remove it yourself or choose another -o."
-        )
-
-
-def is_conf(path: Path) -> bool:
-    """Tell whether a directory was written by `write_conf`."""
-    try:
-        content = json.loads((path / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and content.get("kind") == KIND
-
-
-def put_back(target: Path) -> None:
-    """Put back what a writer that died between its two renames had moved aside."""
-    if target.exists() or not target.parent.is_dir():
-        return
-    for left in target.parent.iterdir():
-        if left.name.startswith(f".{target.name}.old-") and is_conf(left):
-            left.rename(target)
-            return
-
-
-def _move(place: Path, target: Path, *, force: bool) -> None:
-    refuse_replacing(target, force=force)  # again: another run may have finished there meanwhile
-    aside = _sibling(target, "old")
-    if target.exists():
-        target.rename(aside)
-    place.rename(target)
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sibling(target: Path, role: str) -> Path:
-    return target.with_name(f".{target.name}.{role}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-
-
-def _write(path: Path, text: str, *, secret: bool) -> None:
-    """Write a file that is only the owner's from the start when it holds secrets."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    if not secret:
-        path.chmod(0o644)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from meshwright.deployment.mosquitto import FILE, FORMAT_VERSION, KIND, put_back
+from meshwright.deployment.directory import FILE, FORMAT_VERSION, KIND, put_back
 from meshwright.deployment.plan import Direction, Line
 from meshwright.errors import InputError
 
