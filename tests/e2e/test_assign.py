@@ -106,3 +106,19 @@ def test_what_is_there_is_kept_unless_forced(run, problem, tmp_path):
     code, _, err = run("assign", tmp_path / "A", "-o", tmp_path / "B", "-m", "gr")
     assert code == 2
     assert "'problem' is needed" in err
+
+
+def test_check_recomputes_what_an_assignment_claims(run, problem, tmp_path):
+    run("assign", problem, "-o", tmp_path / "A", "-m", "gr-no-latency")
+    code, out, _ = run("check", tmp_path / "A")
+    assert code == 0  # infeasible, and says so
+    assert "feasible  no" in out
+    assert "all claims of the manifest hold" in out
+    file = tmp_path / "A/manifest.json"
+    claims = json.loads(file.read_text())
+    file.write_text(json.dumps({**claims, "feasible": True, "violations": {}, "lbf": 1.0}))
+    code, out, err = run("check", tmp_path / "A", "--problem", problem, "--json")
+    assert code == 1
+    assert len(json.loads(out)["findings"]) == 2
+    assert "violations: {'latency': " in err
+    assert "claimed 1.0" in err

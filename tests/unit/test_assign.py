@@ -204,7 +204,7 @@ def test_the_problem_is_found_beside_an_answer_and_another_one_is_refused(tmp_pa
     with pytest.raises(mw.InputError, match="answers another problem"):
         mw.load_answer(tmp_path / "two/A")
     (tmp_path / "two/P").rename(tmp_path / "two/Q")
-    with pytest.raises(mw.InputError, match=r"is not at .* any more"):
+    with pytest.raises(mw.InputError, match=r"is not at .* any more. Name it with --problem"):
         mw.load_answer(tmp_path / "two/A")
 
 

@@ -18,6 +18,8 @@ from meshwright.errors import InputError
 from meshwright.problem import Problem
 from meshwright.problem.dataset import density_of, lists, load_problem, matrix_of
 
+CLAIMED = ("bandwidth", "lbf", "delay_rms", "delay_max", "load_stdev")  # measures, recomputed
+
 
 def write_answer(
     answer: Answer,
@@ -127,6 +129,33 @@ def check_dataset(path: str | Path, problem: str | Path | None = None) -> Report
     return check_tables(asked, subscriber, broker, *boxes)
 
 
+def check_claims(
+    path: str | Path, problem: str | Path | None = None
+) -> tuple[Report, tuple[str, ...]]:
+    """Return the checker's report of a dataset, and what its manifest claims that is not so."""
+    directory = Path(path)
+    manifest = open_dataset(directory, "assignment")
+    report = check_dataset(directory, problem)
+    claimed = {name: found["count"] for name, found in manifest["violations"].items()}
+    counted = {found.constraint: found.count for found in report.violations}
+    findings = []
+    if manifest["feasible"] != report.feasible or claimed != counted:
+        findings.append(f"violations: {counted or 'none'}, claimed {claimed or 'none'}")
+    if not report.count("assigned") and not report.count("strays"):
+        answer = load_answer(directory, problem)
+        now = {name: _told(getattr(answer.measures, name)) for name in CLAIMED}
+        for name, value in now.items():
+            if not _alike(manifest[name], value):
+                findings.append(f"{name}: {value}, claimed {manifest[name]}")
+    return report, tuple(findings)
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
 def find_problem(manifest: Manifest, answer: Path, problem: Path | None) -> Path:
     """Return the problem of an answer: as given, where it was, or beside the answer."""
     recorded = Path(manifest["problem"])
@@ -138,10 +167,12 @@ def find_problem(manifest: Manifest, answer: Path, problem: Path | None) -> Path
         if _stored_digest(place) != manifest["problem_digest"]:
             raise InputError(
                 f"'{answer}' answers another problem than '{place}' holds now. "
-                "Assign it again, or name the right one."
+                "Assign it again, or name the right one with --problem."
             )
         return place
-    raise InputError(f"the problem of '{answer}' is not at '{places[0]}' any more. Name it.")
+    raise InputError(
+        f"the problem of '{answer}' is not at '{places[0]}' any more. Name it with --problem."
+    )
 
 
 def _load_problem(manifest: Manifest, directory: Path, problem: Path | None) -> Problem:

@@ -145,7 +145,7 @@ def rows_of(manifest: Manifest, answer: Answer) -> list[tuple[str, str, str]]:
     rows = [("bandwidth", number(bandwidth), _times(bandwidth, bound, f"bound{about}"))]
     if fractional is not None:
         boxes = manifest["n_candidate_boxes"]
-        of = f" ({boxes:,} candidate boxes)" if boxes is not None else ""
+        of = f" ({boxes:,} boxes)" if boxes is not None else ""
         rows.append(("", "", _times(bandwidth, fractional, f"fractional{of}")))
     kept = "kept" if manifest["within_beta"] else "not kept"
     limits = f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}"
@@ -177,6 +177,27 @@ def fail_if_infeasible(out: Path, answer: Answer) -> None:
         f"The best effort is in '{out}'.",
         tuple(str(found) for found in answer.report.violations),
     )
+
+
+def check_assignment(path: Path, problem: Path | None, *, json: bool) -> None:
+    """Run the checker on an assignment dataset, and recompute what its manifest claims."""
+    from meshwright.assignment.dataset import check_claims
+
+    report, findings = check_claims(path, problem)
+    if json:
+        found = {"feasible": report.feasible, "violations": report.as_dict()}
+        print_json({**found, "findings": list(findings)})
+    else:
+        print(f"assignment {path}")
+        print_facts({"feasible": "yes" if report.feasible else "no"})
+        for violation in report.violations:
+            print(f"  {violation}")
+    if findings:
+        raise CheckError(
+            f"'{path}' is not what its manifest claims:\n  " + "\n  ".join(findings), findings
+        )
+    if not json:
+        print("all claims of the manifest hold")
 
 
 def _times(value: float, reference: float, name: str) -> str:

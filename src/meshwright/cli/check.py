@@ -1,4 +1,4 @@
-"""``meshwright check``: an independent look at an overlay."""
+"""``meshwright check``: an independent look at an overlay or an assignment."""
 
 from __future__ import annotations
 
@@ -17,21 +17,29 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("check", help="Recompute what an overlay claims; exit 1 if it is false.")(command)
+    app.command("check", help="Recompute what a result claims; exit 1 if it is false.")(command)
 
 
 def command(
-    overlay: Annotated[Path, typer.Argument(help="An overlay dataset.")],
+    overlay: Annotated[Path, typer.Argument(help="An overlay or assignment dataset.")],
     workload: Annotated[
         Path | None, typer.Option("--workload", help="Where its workload is, if it was moved.")
+    ] = None,
+    problem: Annotated[
+        Path | None, typer.Option("--problem", help="Where its problem is, if it was moved.")
     ] = None,
     master: Master = None,
     json: Json = False,
 ) -> None:
-    """Recompute what an overlay claims; exit 1 if it is false."""
+    """Recompute what a result claims; exit 1 if it is false."""
     from meshwright.datasets import read_manifest
     from meshwright.evaluation import check as stage
 
+    if read_manifest(overlay).kind == "assignment":
+        from meshwright.cli.assign import check_assignment
+
+        check_assignment(overlay, problem, json=json)
+        return
     read_manifest(overlay, "overlay")
     spark, progress = start(master, stage.N_STEPS)
     found = stage.check(spark, overlay, workload=workload, progress=progress)
