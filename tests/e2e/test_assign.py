@@ -122,3 +122,15 @@ def test_check_recomputes_what_an_assignment_claims(run, problem, tmp_path):
     assert len(json.loads(out)["findings"]) == 2
     assert "violations: {'latency': " in err
     assert "claimed 1.0" in err
+
+
+def test_the_yardstick_is_shown_beside_the_bound(run, problem, tmp_path):
+    words = ("assign", problem, "-o", tmp_path / "A", "-m", "gr-star", "--yardstick")
+    code, out, _ = run(*words)
+    assert code == 0
+    assert "fractional (" in out
+    _, out, _ = run(*words, "--force", "--json")
+    manifest = json.loads(out)
+    assert manifest["fractional"] > 0
+    assert manifest["n_candidate_boxes"] > 0
+    assert mw.load_answer(tmp_path / "A").fractional == manifest["fractional"]
