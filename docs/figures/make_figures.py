@@ -1,21 +1,33 @@
 """Draw the figures of the method pages as SVG: ``python docs/figures/make_figures.py``.
 
 Every method designs the same small example, 14 brokers of ``examples/company.csv``, so the
-figures can be compared. One more shows how support grows with the links. Only the standard
-library and meshwright are needed, and the same input gives the same bytes.
+figures can be compared. One more shows how support grows with the links. Methods of assignment
+share a small problem in the same way. Only the standard library and meshwright are needed, and the
+same input gives the same bytes.
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import random
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from meshwright import Instance, Overlay, SmallWorld, design, trace
+from meshwright import (
+    Answer,
+    BrokerTree,
+    Instance,
+    Overlay,
+    Problem,
+    SmallWorld,
+    assign,
+    design,
+    trace,
+)
 from meshwright.smallworld import chord_fingers, small_world
 
 HERE = Path(__file__).parent
@@ -61,6 +73,8 @@ SUPPORT = "support-against-links"
 COST = "engine-cost"
 LABELS = {"cornell5": (-8, 2), "fb10k": (-8, -6), "tw20k": (-8, -4), "tw80k": (10, 12)}
 DISSEMINATION = "dissemination"
+ASSIGNMENTS = ("gr", "gr-star", "closest", "balance")
+LEAF_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8f6300")
 
 WIDTH, HEIGHT = 680, 576
 CENTRE_X, CENTRE_Y, RADIUS, NODE = 340, 280, 190, 12
@@ -82,6 +96,8 @@ def figures() -> Iterator[tuple[str, str]]:
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
     yield COST, draw_cost()
+    for method in ASSIGNMENTS:
+        yield method, draw_assignment(assign(assignment_problem(), method))
 
 
 def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
@@ -372,6 +388,83 @@ def draw_cost() -> str:
     )
     parts.append(text(left + 24, top + 33, "matrix product", colour="#8f6300", weight="bold"))
     return document(680, 480, "Seconds of gm and of a matrix product against incidences", parts)
+
+
+def assignment_problem() -> Problem:
+    """Return 40 subscribers around four leaves; what they want has nothing to do with where."""
+    draw = random.Random(5)
+    places = [(draw.uniform(0, 100), draw.uniform(0, 100)) for _ in range(40)]
+    topics = [(20, 25), (75, 20), (30, 75), (80, 75)]
+    low, high = [], []
+    for _ in places:
+        x, y = topics[min(int(draw.random() * 6), 3)]  # the last is wanted most
+        x, y = x + draw.uniform(-14, 14), y + draw.uniform(-14, 14)
+        width, height = draw.uniform(4, 12), draw.uniform(4, 12)
+        low.append((x - width / 2, y - height / 2))
+        high.append((x + width / 2, y + height / 2))
+    leaves = [(30.0, 30.0), (70.0, 30.0), (30.0, 70.0), (70.0, 70.0)]
+    tree = BrokerTree([-1, 0, 0, 0, 0], [(50.0, 50.0), *leaves])
+    limits = {"alpha": 2, "beta": 1.2, "beta_max": 1.4}
+    return Problem(tree, places, low, high, max_delay=0.8, **limits)
+
+
+def draw_assignment(answer: Answer) -> str:
+    """Return an answer twice: where subscribers are, and what they and the leaves' filters want."""
+    problem, side, top = answer.problem, 300.0, 104.0
+    lefts = (24.0, 356.0)
+    heading = answer.method
+    facts = (
+        f"bandwidth {answer.bandwidth:,.0f}, load balance factor {answer.lbf:.2f}, "
+        f"largest delay {answer.measures.delay_max:.2f}"
+    )
+    parts = [text(24, 32, heading, size=18, weight="bold"), text(24, 54, facts, size=14)]
+    labels = ("network space: who is served by which leaf", "event space: boxes and filters")
+    for left, label in zip(lefts, labels, strict=True):
+        parts.append(text(left, top - 14, label))
+        parts.append(
+            f'<rect x="{left}" y="{top}" width="{side:.0f}" height="{side:.0f}" '
+            f'fill="none" stroke="{PALE}"/>'
+        )
+
+    def at(panel: int, point: Any) -> tuple[float, float]:
+        return lefts[panel] + side * point[0] / 100, top + side * (1 - point[1] / 100)
+
+    def box(low: Any, high: Any, style: str) -> str:
+        (x1, y1), (x2, y2) = at(1, low), at(1, high)
+        return (
+            f'<rect x="{x1:.1f}" y="{y2:.1f}" width="{x2 - x1:.1f}" height="{y1 - y2:.1f}" '
+            f"{style}/>"
+        )
+
+    for broker, place, low, high in zip(
+        answer.broker.tolist(),
+        problem.location.tolist(),
+        problem.low.tolist(),
+        problem.high.tolist(),
+        strict=True,
+    ):
+        colour = LEAF_COLOURS[broker - 1]
+        (x1, y1), (x2, y2) = at(0, place), at(0, problem.tree.location[broker].tolist())
+        ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+        parts.append(f'<line {ends} stroke="{colour}" stroke-opacity="0.5"/>')
+        parts.append(f'<circle cx="{x1:.1f}" cy="{y1:.1f}" r="4" fill="{colour}"/>')
+        parts.append(box(low, high, f'fill="{colour}" fill-opacity="0.35"'))
+    for leaf in problem.tree.leaves.tolist():
+        colour = LEAF_COLOURS[leaf - 1]
+        x, y = at(0, problem.tree.location[leaf].tolist())
+        parts.append(
+            f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" fill="{colour}" '
+            f'stroke="{INK}"/>'
+        )
+        count = int(answer.loads[leaf])
+        parts.append(text(x, y + 4.5, str(count), size=12, anchor="middle", colour=PAPER))
+        for low, high in zip(*(corner.tolist() for corner in answer.filters.of(leaf)), strict=True):
+            parts.append(box(low, high, f'fill="none" stroke="{colour}" stroke-width="2.5"'))
+    x, y = at(0, problem.tree.location[problem.tree.publisher].tolist())
+    parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="{PAPER}" stroke="{INK}"/>')
+    told = "squares: leaves and how many they serve; circle: the publisher; frames: filters"
+    parts.append(text(24, top + side + 26, told, size=13))
+    return document(680, 452, f"{heading}: {facts}", parts)
 
 
 def text(

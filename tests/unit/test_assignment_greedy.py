@@ -1,0 +1,178 @@
+"""Greedy methods of assignment, behaviour by behaviour."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from meshwright.assignment.balance import balance
+from meshwright.assignment.closest import closest, closest_balanced
+from meshwright.assignment.filters import fit_boxes, fit_filters
+from meshwright.assignment.fit_kernel import filter_volume
+from meshwright.assignment.greedy import GREEDY, gr, gr_evict_later, gr_evict_now, gr_star
+from meshwright.problem import BrokerTree, Density, Problem
+from meshwright.problem.density import no_density
+from tests.problems import line_problem, random_problem
+
+METHODS = {**GREEDY, "closest": closest, "closest-balanced": closest_balanced, "balance": balance}
+PAGES = Path(__file__).parents[2] / "docs" / "methods"
+FLAT = tuple(no_density(2))
+
+
+def two_ways(n_free: int, n_bound: int, **limits: object) -> Problem:
+    """Return some who may use leaf 1 or 2, then some who may use leaf 1 only."""
+    places = [(0.0, 0.0, 1.0)] * n_free + [(1.0, 0.0, 1.0)] * n_bound
+    return line_problem([1.0, -1.0], places, max_delay=0.1, **limits)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("levels", [1, 2])
+def test_every_answer_passes_the_checker_but_for_what_the_method_ignores(name, levels):
+    problem = random_problem(300, 9, levels=levels, max_delay=0.6, beta=2.0, beta_max=4.0)
+    answer = METHODS[name](problem)
+    ignored = {
+        "gr-no-latency": {"latency"},
+        "closest": {"latency", "load"},
+        "closest-balanced": {"latency"},
+    }
+    assert {found.constraint for found in answer.report.violations} <= ignored.get(name, set())
+    assert answer.method == name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_same_seed_gives_the_same_answer(name):
+    problem = random_problem(120, 4, beta=1.0, beta_max=1.05)
+    one, other = METHODS[name](problem, 3), METHODS[name](problem, 3)
+    assert one.broker.tolist() == other.broker.tolist()
+    assert one.filters.low.tolist() == other.filters.low.tolist()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_progress_only_rises_and_stays_within_one(name):
+    told: list[float] = []
+    METHODS[name](random_problem(50, 3), 1, told.append)
+    assert told
+    assert told == sorted(told)
+    assert 0 < told[-1] <= 1
+
+
+def test_gr_overloads_a_leaf_where_gr_star_and_evictions_do_not():
+    problem = two_ways(2, 2, beta=1.0, beta_max=1.0)
+    assert gr(problem).report.count("load") == 1
+    assert gr_star(problem).feasible
+    for method in (gr_evict_now, gr_evict_later):
+        answer = method(problem)
+        assert answer.feasible
+        assert answer.notes["evictions"] >= 2
+
+
+def test_the_load_factor_is_raised_by_steps_and_no_further_than_needed():
+    # Five of ten have leaf 1 alone and it may have five; at beta 1 the free ones fill it first.
+    problem = two_ways(5, 5, beta=1.0, beta_max=3.0)
+    answer = gr(problem)
+    assert answer.notes["overloaded"] == 0
+    assert answer.broker.tolist() == [1] * 5 + [1] * 5
+    assert answer.notes["load_factor"] == pytest.approx(1.05**15)  # 2.08: ten at leaf 1
+
+
+def test_evictions_end_where_no_answer_exists():
+    problem = two_ways(1, 3, beta=1.0, beta_max=1.0)
+    for method in (gr_evict_now, gr_evict_later):
+        answer = method(problem)
+        assert answer.notes["evictions"] == 40
+        assert answer.notes["overloaded"] > 0
+        assert not answer.feasible
+
+
+def test_an_enlarged_box_stays_inside_the_filter_above():
+    # One box per filter: leaf 2 grows from [0, 1] to [0, 9], and so must broker 1 above it.
+    tree = BrokerTree([-1, 0, 1], [[0.0], [1.0], [2.0]])
+    problem = Problem(tree, [[2.0]] * 2, [[0.0], [8.0]], [[1.0], [9.0]], 0.0, alpha=1)
+    answer = gr(problem)
+    assert answer.filters.low.tolist() == [[0.0], [0.0]]
+    assert answer.filters.high.tolist() == [[9.0], [9.0]]
+    assert answer.bandwidth == 18.0
+
+
+def test_a_box_that_another_swallows_makes_room():
+    boxes = [(0.0, 0.0, 1.0), (0.0, 4.0, 5.0), (0.0, 0.0, 6.0), (0.0, 90.0, 91.0)]
+    answer = gr(line_problem([1.0], boxes, alpha=2))
+    assert answer.filters.low.tolist() == [[0.0], [90.0]]
+    assert answer.filters.high.tolist() == [[6.0], [91.0]]
+
+
+def test_growth_is_measured_by_where_events_fall():
+    # Leaf 1 holds [0, 2], leaf 2 [8, 9]. To take [3, 4], leaf 1 grows by 2 and leaf 2 by 5, but
+    # almost all events fall below 4.
+    rows = [(1.0, 0.0, 2.0), (-1.0, 8.0, 9.0), (0.0, 3.0, 4.0)]
+    limits = {"alpha": 1, "beta": 2.0, "beta_max": 2.0, "max_delay": 0.1}
+    assert gr(line_problem([1.0, -1.0], rows, **limits)).broker.tolist() == [1, 2, 1]
+    density = Density([[0.0, 2.0, 3.0, 4.0, 9.0]], [0.0, 9.0, 0.0, 0.1])
+    there = line_problem([1.0, -1.0], rows, density=density, **limits)
+    assert gr(there).broker.tolist() == [1, 2, 2]
+
+
+def test_a_leaf_without_capacity_is_used_only_when_nothing_else_is_in_time():
+    tree = BrokerTree([-1, 0, 0], [[0.0], [1.0], [-1.0]], capacity=[0.0, 0.0, 1.0])
+    problem = Problem(tree, [[0.0], [1.0]], [[0.0]] * 2, [[1.0]] * 2, 0.1)
+    for name in ("gr", "gr-star", "gr-evict-now", "gr-evict-later", "balance"):
+        answer = METHODS[name](problem)
+        assert answer.broker.tolist() == [2, 1], name
+        assert answer.notes["overloaded"] == 1
+    assert closest_balanced(problem).broker.tolist() == [2, 2]
+
+
+def test_closest_balanced_overloads_the_nearest_when_rounding_leaves_no_room():
+    # Three subscribers, two leaves of half each: one apiece at factor 1.
+    problem = line_problem([1.0, -1.0], [(1.0, 0.0, 1.0)] * 3, beta=1.0, beta_max=1.0)
+    answer = closest_balanced(problem)
+    assert answer.broker.tolist() == [1, 2, 1]
+    assert answer.notes["overloaded"] == 1
+
+
+def test_balance_goes_below_beta():
+    answer = balance(two_ways(6, 4, beta=1.5, beta_max=1.8))
+    assert answer.notes["load_factor"] == 1.0
+    assert answer.lbf == 1.0
+    assert answer.feasible
+
+
+def test_filters_find_clusters_however_they_lie():
+    rng = np.random.default_rng(4)
+    for n_clusters in (2, 3, 5):
+        corner = np.array([[100.0 * (i % 3), 100.0 * (i // 3)] for i in range(n_clusters)])
+        low = np.repeat(corner, 40, axis=0) + rng.uniform(0, 20, (40 * n_clusters, 2))
+        boxes = np.stack([low, low + rng.uniform(0, 10, low.shape)], axis=1)
+        fitted = fit_boxes(boxes, n_clusters, FLAT)
+        parts = boxes.reshape(n_clusters, 40, 2, 2)
+        best = np.stack([parts[:, :, 0].min(axis=1), parts[:, :, 1].max(axis=1)], axis=1)
+        assert sorted(fitted.tolist()) == sorted(best.tolist())
+
+
+def test_fitted_filters_are_about_as_good_as_those_that_gr_star_grew():
+    problem = random_problem(2000, 8, max_delay=0.5, beta=2.0, beta_max=3.0)
+    grown = gr_star(problem)
+    fitted = fit_filters(problem, grown.broker)
+    volumes = []
+    for filters in (grown.filters, fitted):
+        boxes = [np.stack(filters.of(leaf), axis=1) for leaf in problem.tree.leaves]
+        volumes.append(sum(filter_volume(found, FLAT) for found in boxes if len(found)))
+    assert volumes[1] <= 1.02 * volumes[0]
+
+
+def test_a_leaf_without_subscribers_has_no_filter():
+    problem = line_problem([1.0, -1.0], [(1.0, 0.0, 1.0)] * 2, beta=2.0, beta_max=2.0)
+    assert fit_filters(problem, np.array([1, 1], np.int32)).broker.tolist() == [1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_greedy_method_has_a_page(method):
+    headed = []
+    for page in PAGES.glob("*.md"):
+        title, _, body = page.read_text(encoding="utf-8").partition("\n")
+        if f"`{method}`" in title or re.search(rf"^- `{method}`:", body, re.M):
+            headed.append(page.name)
+    assert len(headed) == 1
