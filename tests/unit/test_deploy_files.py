@@ -251,7 +251,8 @@ def test_lines_that_say_something_else_are_refused(conf, old, new, message):
     [
         ("{", "cannot be read"),
         ('{"kind": "x", "format_version": 1}', "is of kind 'x'"),
-        ('{"kind": "mosquitto", "format_version": 1, "brokers": [{}]}', "lacks 'node'"),
+        ('{"kind": "mosquitto", "format_version": 1, "brokers": [{}]}', "'node' is missing"),
+        ('{"kind": "mosquitto", "format_version": 1, "brokers": []}', "'topics' is missing"),
     ],
 )
 def test_a_damaged_plan_is_told(conf, content, message):

@@ -143,6 +143,14 @@ def test_relays_complete_a_partial_overlay_and_are_counted(tmp_path):
     assert validate(deployed(overlay, tmp_path / "conf", complete="relay")) == []
 
 
+def test_a_relay_that_publishes_needs_no_leaf_and_is_a_publisher():
+    pairs = [(node, "x") for node in "abc"] + [("r", "y")]
+    links = [("a", "b"), ("b", "r"), ("r", "c")]
+    made = planned(pairs, links, complete="relay", publishers=[("r", "x")])
+    assert route(made, "x").publishers == (0, 1, 2, 3)
+    assert {row for rows in lines(made).values() for row in rows} == {("x", "both")}
+
+
 def test_relays_cannot_join_what_no_link_joins():
     pairs = [(node, "x") for node in "abcd"]
     with pytest.raises(InputError, match=r"'x': 'c', 'd'"):

@@ -113,7 +113,7 @@ def plan(
         brokers=tuple(by_node[node] for node in nodes),
         directories=tuple(directory_names(nodes).values()),
         links=lines,
-        routes=routes_of(instance, forest, leaves),
+        routes=routes_of(instance, forest, leaves, publishers),
         workload_digest=overlay.instance.digest,
         method=overlay.method,
         tree=tree,
@@ -271,11 +271,18 @@ def lines_of(
 
 
 def routes_of(
-    instance: Instance, forest: Forest, leaves: Mapping[int, Mapping[int, int]]
+    instance: Instance,
+    forest: Forest,
+    leaves: Mapping[int, Mapping[int, int]],
+    publishers: Sequence[tuple[str, str]],
 ) -> tuple[Route, ...]:
     """Return how each topic travels."""
     wanted = subscribers_by_topic(instance)
     names = list(instance.topic_names)
+    node_id = {name: i for i, name in enumerate(instance.node_names)}
+    listed: dict[str, set[int]] = {}
+    for node, topic in publishers:
+        listed.setdefault(topic, set()).add(node_id[node])
     example = examples([written(name) for name in names])
     found = []
     for t, name in enumerate(names):
@@ -287,7 +294,7 @@ def routes_of(
                 pattern=written(name),
                 example=example[written(name)] if is_filter(name) else name,
                 subscribers=tuple(wanted[t]),
-                publishers=tuple(sorted({*wanted[t], *out})),
+                publishers=tuple(sorted({*wanted[t], *listed.get(name, ())})),
                 relays=tuple(forest.relays[t]),
                 edges=(*forest.trees[t], *ends),
             )

@@ -16,6 +16,7 @@ from meshwright.deployment.plan import Direction, Line
 from meshwright.errors import InputError
 
 DIRECTIONS = ("both", "out", "in")
+TOPIC_KEYS = ("name", "example", "subscribers", "publishers", "relays")
 MOST_TOPIC_WORDS = 3  # topic, direction, qos: prefixes would rename
 
 
@@ -68,9 +69,12 @@ def read_conf(path: str | Path) -> Conf:
             )
             for entry in plan["brokers"]
         }
+        for topic in plan["topics"]:
+            for key in TOPIC_KEYS:
+                topic[key]
     except (KeyError, TypeError) as error:
         raise InputError(
-            f"'{directory / FILE}' lacks {error} of a broker. Deploy again."
+            f"'{directory / FILE}' is damaged: {error} is missing. Deploy again."
         ) from error
     return Conf(directory, plan, brokers)
 
