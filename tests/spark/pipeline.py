@@ -12,6 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from meshwright.problem import generate as content
+from meshwright.problem import ingest as content_ingest
+from meshwright.problem.arguments import content_arguments
 from meshwright.routing.on_spark import simulate_on_spark
 from meshwright.spark.session import spark_session
 from meshwright.values import Instance, Overlay
@@ -40,11 +43,19 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
     drawn = generate(
         spark, "zipf", place / "zipf", nodes=600, topics=50, subscriptions=(1, 9), alpha=0.5
     )
+    made = content.generate(spark, place / "made", content_arguments(subscribers=600, brokers=5))
+    (place / "s.csv").write_text("name,location_0,low_0,high_0\nann,1,0,1\nbob,2,3,3\n")
+    (place / "b.csv").write_text("name,parent,location_0\nhq,,0\neast,hq,5\n")
+    tables = str(place / "s.csv"), str(place / "b.csv")
+    limits = content_arguments().limits
+    own = content_ingest.ingest(spark, *tables, place / "own", max_delay=0.3, limits=limits)
     few = sample(spark, place / "users", place / "few", nodes=100, seeds=2)
     stats = statistics(spark, place / "few").as_dict()
     return {
         **found,
         "generate": drawn["digest"],
+        "generate content": made["digest"],
+        "ingest content": own["digest"],
         "sample": few["digest"],
         "stats": json.loads(json.dumps(stats)),
     }
