@@ -103,11 +103,11 @@ class Audience:
             boxes = np.stack((self.low[rows], self.high[rows]), axis=1)
             return fit_boxes(boxes, alpha, tuple(density))
 
-        owners = np.flatnonzero(np.diff(ends)).tolist()
+        owners = np.flatnonzero(np.diff(ends))
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            fitted = list(pool.map(of, owners))
+            fitted = list(pool.map(of, owners.tolist()))
         whose = np.repeat(owners, [len(boxes) for boxes in fitted]).astype(np.int32)
-        corners = np.concatenate(fitted)
+        corners = np.concatenate([np.zeros((0, 2, self.low.shape[1])), *fitted])
         return Boxes(corners[:, 0].copy(), corners[:, 1].copy()), whose
 
     def uncovered(self, choice: Choice, most: int, seed: int) -> tuple[int, Audience]:

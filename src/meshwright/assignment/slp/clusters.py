@@ -37,8 +37,9 @@ class Cuts(NamedTuple):
 def grow_cuts(location: Floats, low: Floats, high: Floats, count: int) -> Cuts:
     """Return the tree that cuts the given subscribers into at most `count` clusters."""
     points = np.hstack((location, low, high))
-    extent = np.maximum(high.max(axis=0) - low.min(axis=0), np.finfo(float).tiny)
-    grower = _Grower(points, low / extent, high / extent)
+    extent = high.max(axis=0) - low.min(axis=0)
+    scale = 1.0 / np.where(extent > 0, extent, 1.0)
+    grower = _Grower(points, low * scale, high * scale)
     return grower.grow(count)
 
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -275,6 +276,8 @@ def tighten(
     """
     n = len(limits.fair)
     room = limits.room(division.factor, sample.size / everyone.size)
+    if division.placement.left.any():
+        return division  # its boxes do not hold everyone
     for _ in range(settings.tightenings):
         boxes, owner = division.boxes, division.owner
         taken = np.zeros((n, len(owner)), np.bool_)
@@ -309,9 +312,8 @@ def volumes_of(boxes: Boxes, density: DensityTable) -> Floats:
 
 def _bandwidth(boxes: Boxes, owner: npt.NDArray[np.int32], density: DensityTable) -> float:
     """Return the volume of the owners' filters, each a union of boxes; rows are sorted by owner."""
-    ends = np.flatnonzero(np.diff(owner, append=-1)) + 1
-    starts = np.concatenate(([0], ends[:-1]))
+    starts = np.unique(owner, return_index=True)[1].tolist()
     return sum(
-        float(union_volume(boxes.low[a:b], boxes.high[a:b], *density))
-        for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        float(union_volume(boxes.low[first:last], boxes.high[first:last], *density))
+        for first, last in itertools.pairwise([*starts, len(owner)])
     )
