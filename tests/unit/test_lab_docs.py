@@ -27,7 +27,7 @@ def test_a_documented_command_parses(line):
     if not cli.app.registered_commands:
         cli.load_verbs()
     command, words = typer.main.get_command(cli.app), shlex.split(line, comments=True)
-    while words[0] in getattr(command, "commands", {}):
+    while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]
     with command.make_context("meshwright", words) as context:
         assert context.params
