@@ -8,6 +8,7 @@ started last; a stopped broker closes none.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ from meshwright.deployment.read import BrokerConf, Conf, read_conf
 from meshwright.deployment.validate import (
     Carrier,
     carriers_of,
-    circle_of,
     cycle_findings,
     representative_names,
 )
@@ -64,7 +64,8 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
     _refuse_what_cannot_be_compared(old, new)
     both = [node for node in new.brokers if node in old.brokers]
     bridges = [n for n in both if not _same_settings(old.brokers[n], new.brokers[n])]
-    access = [n for n in both if not _same_access(old, new, n)]
+    passwords = _passwords(new)
+    access = [n for n in both if not _same_access(old.brokers[n], new.brokers[n], passwords)]
     return Change(
         added=tuple(node for node in new.brokers if node not in old.brokers),
         removed=tuple(node for node in old.brokers if node not in new.brokers),
@@ -105,8 +106,9 @@ def _steps(old: Conf, new: Conf, changed: Sequence[str], access: Sequence[str]) 
             _unblock(blocked, node)
         if moved is None and waiting:
             # Among those in a cycle one has its old bridges still: the new ones alone close none.
+            in_ways = Counter(owner for owners in blocked.values() for owner in owners)
             held = [node for node, action in waiting.items() if action == "restart"]
-            node = max(held, key=lambda n: sum(n in owners for owners in blocked.values()))
+            node = max(held, key=lambda held: in_ways[held])
             yield Step("stop", node)
             lines.switch(node, None)
             waiting[node] = "start"
@@ -120,60 +122,90 @@ def _unblock(blocked: dict[str, set[str]], moved: str) -> None:
         del blocked[node]
 
 
+Near = dict[str, dict[str, list[str]]]  # node -> node -> whose lines join them, one per line
+
+
 class _Lines:
     """Which lines are in force at each broker, by name, between two configurations."""
 
     def __init__(self, old: Conf, new: Conf) -> None:
-        self._new = new
-        self._old_lines, self._new_lines = _by_node(old), _by_node(new)
-        self._now: dict[str, list[Carrier]] = dict(self._old_lines)
-        patterns = {
-            c.pattern
-            for lines in (self._old_lines, self._new_lines)
-            for carriers in lines.values()
-            for c in carriers
-        }
-        self._filters = PatternIndex(p for p in patterns if is_filter(p))
+        self._new_lines = _by_node(new)
+        self._now = _by_node(old)
+        both = (self._now, self._new_lines)
+        patterns = {c.pattern for lines in both for row in lines.values() for c in row}
+        filters = PatternIndex(p for p in patterns if is_filter(p))
         self._names: dict[str, list[str]] = {p: [] for p in patterns}  # pattern -> examples
+        self._near: dict[str, Near] = {}  # name -> the links that carry it now
         for name in representative_names(patterns):
-            for pattern in {*self._filters.covering(name), *({name} & patterns)}:
+            self._near[name] = {}
+            for pattern in {*filters.covering(name), *({name} & patterns)}:
                 self._names[pattern].append(name)
-        self._carried: dict[str, dict[Carrier, None]] = {}  # in order: steps must repeat
+        self._last: dict[str, str] = {}  # node -> the name that was in its way
         for carriers in self._now.values():
             self._enter(carriers)
 
     def _enter(self, carriers: Iterable[Carrier]) -> None:
-        for carrier in carriers:
-            for name in self._names[carrier.pattern]:
-                self._carried.setdefault(name, {})[carrier] = None
+        for c in carriers:
+            for name in self._names[c.pattern]:
+                for one, other in ((c.at, c.to), (c.to, c.at)):
+                    near = self._near[name].setdefault(one, {})
+                    near.setdefault(other, []).append(c.at)
 
     def switch(self, node: str, conf: Conf | None) -> None:
         """Let a broker have its new lines, or none."""
-        for carrier in self._now.get(node, []):
-            for name in self._names[carrier.pattern]:
-                self._carried[name].pop(carrier, None)
+        for c in self._now.get(node, []):
+            for name in self._names[c.pattern]:
+                for one, other in ((c.at, c.to), (c.to, c.at)):
+                    owners = self._near[name][one][other]
+                    owners.remove(c.at)
+                    if not owners:
+                        del self._near[name][one][other]
         self._now[node] = self._new_lines.get(node, []) if conf is not None else []
         self._enter(self._now[node])
 
     def in_the_way(self, node: str) -> set[str]:
         """Return the brokers whose bridges would close a cycle with its new ones, if any do."""
-        before = set(self._now.get(node, []))
         # What it has already closes none; a bridge may stand in another place of the file.
-        kept = {(c.to, c.pattern, c.direction) for c in before}
-        mine: dict[str, list[Carrier]] = {}
+        kept = {(c.to, c.pattern, c.direction) for c in self._now.get(node, [])}
+        ends: dict[str, set[str]] = {}
         fresh: dict[str, None] = {}
-        for carrier in self._new_lines.get(node, []):
-            is_new = (carrier.to, carrier.pattern, carrier.direction) not in kept
-            for name in self._names[carrier.pattern]:
-                mine.setdefault(name, []).append(carrier)
+        for c in self._new_lines.get(node, []):
+            is_new = (c.to, c.pattern, c.direction) not in kept
+            for name in self._names[c.pattern]:
+                ends.setdefault(name, set()).add(c.to)
                 if is_new:
                     fresh[name] = None
-        for name in fresh:
-            others = [c for c in self._carried.get(name, ()) if c.at != node]
-            circle = circle_of([*others, *mine[name]])
-            if circle:
-                return {c.at for c in circle} - {node}
+        last = self._last.get(node)
+        for name in [last, *fresh] if last in fresh else fresh:  # most likely the same again
+            owners = owners_between(self._near[name], node, ends[name])
+            if owners:
+                self._last[node] = name
+                return owners
         return set()
+
+
+def owners_between(near: Near, node: str, ends: set[str]) -> set[str]:
+    """Return whose lines join two of a node and its new neighbours without the node's own lines."""
+    start = {v: v for v in [node, *sorted(ends)]}  # from where each was reached first
+    came = dict.fromkeys(start, "")
+    queue = list(start)
+    for u in queue:
+        for v, owners in near.get(u, {}).items():
+            # A line of the node itself is about to go; a parallel one of another is not.
+            other = next((owner for owner in owners if owner != node), None)
+            if other is None or came[u] == v:
+                continue
+            if v not in start:
+                start[v], came[v] = start[u], u
+                queue.append(v)
+            elif start[v] != start[u]:
+                found = {other}
+                for end in (u, v):
+                    while came[end]:
+                        found |= set(near[end][came[end]]) - {node}
+                        end = came[end]
+                return found
+    return set()
 
 
 def _by_node(conf: Conf) -> dict[str, list[Carrier]]:
@@ -208,12 +240,10 @@ def _same_settings(one: BrokerConf, other: BrokerConf) -> bool:
     return of(one) == of(other)
 
 
-def _same_access(old: Conf, new: Conf, node: str) -> bool:
+def _same_access(one: BrokerConf, other: BrokerConf, passwords: Mapping[str, str]) -> bool:
     """Tell whether users and rights are the same; hashes are salted, so passwords are tried."""
-    one, other = old.brokers[node], new.brokers[node]
     if one.acl != other.acl or set(one.users) != set(other.users):
         return False
-    passwords = _passwords(new)
     return all(
         entry == one.users[user] or is_hash_of(one.users[user], passwords.get(user, ""))
         for user, entry in other.users.items()
