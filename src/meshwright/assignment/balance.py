@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.assignment.answer import Answer
-from meshwright.assignment.filters import fit_filters
+from meshwright.assignment.filters import fit_filters, share_from
 from meshwright.assignment.flow import Placement, Words, group_rows, place, spread, tightest
 from meshwright.assignment.greedy import marks_in_time, n_words
 from meshwright.problem import Problem
@@ -48,7 +48,7 @@ def balance(problem: Problem, seed: int = 1, progress: Tell | None = None) -> An
         problem,
         "balance",
         broker,
-        fit_filters(problem, broker),
+        fit_filters(problem, broker, share_from(SHARE, progress)),
         notes={"load_factor": factor, "overloaded": int(shut_out.sum())},
     )
 

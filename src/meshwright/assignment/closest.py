@@ -13,7 +13,7 @@ import numpy as np
 
 from meshwright.assignment.answer import Answer
 from meshwright.assignment.closest_kernel import nearest_leaves, nearest_with_room
-from meshwright.assignment.filters import fit_filters
+from meshwright.assignment.filters import fit_filters, share_from
 from meshwright.kernels.threads import in_parts
 from meshwright.problem import Problem
 
@@ -36,7 +36,9 @@ def closest(problem: Problem, seed: int = 1, progress: Tell | None = None) -> An
     if progress:
         progress(SHARE)
     broker = problem.tree.leaves[leaf_of]
-    return Answer(problem, "closest", broker, fit_filters(problem, broker))
+    return Answer(
+        problem, "closest", broker, fit_filters(problem, broker, share_from(SHARE, progress))
+    )
 
 
 def closest_balanced(problem: Problem, seed: int = 1, progress: Tell | None = None) -> Answer:
@@ -62,6 +64,6 @@ def closest_balanced(problem: Problem, seed: int = 1, progress: Tell | None = No
         problem,
         "closest-balanced",
         broker,
-        fit_filters(problem, broker),
+        fit_filters(problem, broker, share_from(SHARE, progress)),
         notes={"overloaded": n_overloaded},
     )

@@ -10,6 +10,7 @@ their children, from the leaves up, so that every filter stays within its parent
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -20,14 +21,20 @@ from meshwright.assignment.answer import Filters
 from meshwright.assignment.hilbert import box_keys
 from meshwright.problem import Problem
 
+Tell = Callable[[float], None]
 Boxes = npt.NDArray[np.float64]  # (boxes, 2, dimensions): low and high corners
 
 RUNS = 128  # clusters that merging starts from
-ROUNDS = 50  # over all faces, at most; some ten are usual
+ROUNDS = 50  # over all faces, at most; it ends by itself when no face yields
+LARGEST = 2_000  # boxes that others are compared with: enough to find most that lie in others
 
 
-def fit_filters(problem: Problem, broker: npt.NDArray[np.int32]) -> Filters:
+def fit_filters(
+    problem: Problem, broker: npt.NDArray[np.int32], progress: Tell | None = None
+) -> Filters:
     """Return filters of at most alpha boxes for an assignment, inner brokers included.
+
+    `progress` is called with the share of the brokers that have theirs.
 
     Examples
     --------
@@ -56,7 +63,10 @@ def fit_filters(problem: Problem, broker: npt.NDArray[np.int32]) -> Filters:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for depth in range(int(tree.depth.max()), 0, -1):
             level = np.flatnonzero(tree.depth == depth).tolist()
-            found.update(zip(level, pool.map(fit, level), strict=True))
+            for at, boxes in zip(level, pool.map(fit, level), strict=True):
+                found[at] = boxes
+                if progress:
+                    progress(len(found) / (tree.n_brokers - 1))
     ids = sorted(found)
     corners = np.concatenate([found[at] for at in ids])
     counts = [len(found[at]) for at in ids]
@@ -86,10 +96,15 @@ def fit_boxes(boxes: Boxes, alpha: int, density: tuple[npt.NDArray[np.generic], 
 
 
 def outermost(boxes: Boxes) -> Boxes:
-    """Return the boxes that lie in no other, the largest first; of equal ones, one."""
+    """Return the boxes that lie in none of the largest, the largest first; of equal ones, one."""
     width = boxes[:, 1] - boxes[:, 0]
     # Of boxes one in another the outer has the larger sum of widths, volumes may both be 0.
     keys = boxes.reshape(len(boxes), -1).T[::-1]
     order = np.lexsort((*keys, -width.sum(axis=1)))
-    kept: Boxes = boxes[kernel.outermost(boxes, order)]
+    kept: Boxes = boxes[kernel.outermost(boxes, order, LARGEST)]
     return kept
+
+
+def share_from(first: float, progress: Tell | None) -> Tell | None:
+    """Return what reports shares of the last part of some work, which begins at `first`."""
+    return None if progress is None else lambda share: progress(first + (1 - first) * share)

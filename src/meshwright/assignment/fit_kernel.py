@@ -16,13 +16,17 @@ WORTH = 1e-9  # relative: a smaller gain is taken for rounding
 
 
 @njit(cache=True, nogil=True)
-def outermost(boxes, order):
-    """Return which boxes lie in none before them, in an order by falling volume."""
+def outermost(boxes, order, most):
+    """Return which boxes lie in none before them, in an order by falling width.
+
+    Only the first `most` of those kept and the last one are compared with: some boxes that lie in
+    others may stay, but none twice.
+    """
     kept = np.empty(len(order), np.int64)
     count = 0
     for j in order:
-        lies_in = False
-        for k in range(count):
+        lies_in = count > 0 and within(boxes[j], boxes[kept[count - 1]])
+        for k in range(min(count, most)):
             if within(boxes[j], boxes[kept[k]]):
                 lies_in = True
                 break

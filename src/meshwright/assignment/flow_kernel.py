@@ -12,10 +12,10 @@ def list_leaves(masks, n_leaves):
     n = masks.shape[0]
     starts = np.zeros(n + 1, np.int64)
     for g in range(n):
-        count = 0
+        starts[g + 1] = starts[g]
         for i in range(n_leaves):
-            count += (masks[g, i >> 6] >> np.uint64(i & 63)) & np.uint64(1)
-        starts[g + 1] = starts[g] + np.int64(count)
+            if (masks[g, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
+                starts[g + 1] += 1
     leaves = np.empty(starts[n], np.int32)
     for g in range(n):
         at = starts[g]
