@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 Edge = tuple[str, str]
+
+SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+needs_mosquitto = pytest.mark.skipif(
+    shutil.which("mosquitto", path=SEARCH) is None, reason="mosquitto is not installed"
+)
 
 
 def write_conf(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,8 @@ from meshwright.values import Instance, Overlay
 
 def deploy(
     conf: Path,
-    wants: Mapping[str, str],
-    links: Sequence[str],
+    wants: Mapping[str, Iterable[str]],
+    links: Sequence[Iterable[str]],
     *,
     qos: int = 1,
     publishers: Sequence[tuple[str, str]] = (),
@@ -44,6 +44,6 @@ def deploy(
             security = {"username": f"user-{node}", "password_file": str(secrets / node)}
         if tls:
             security |= {"ca": "/etc/ca.crt", "cert": "/etc/cert.crt", "key": "/etc/key.key"}
-        brokers.append(Broker(node, f"{node}.example", 8883 if tls else 1883, **security))
+        brokers.append(Broker(node, f"host-{ids[node]}.example", 8883 if tls else 1883, **security))
     write_conf(plan(overlay, brokers, qos=qos, publishers=publishers, complete=complete), conf)
     return conf

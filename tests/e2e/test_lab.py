@@ -17,9 +17,10 @@ from meshwright.lab.processes import LOG, Process, start_time, wait_until
 from meshwright.lab.running import down, find_lab, lab_place, up
 from meshwright.lab.verify import verify
 from tests.e2e.in_process import run_in_process
-from tests.e2e.lab_confs import random_trees, write_conf
+from tests.e2e.lab_confs import needs_mosquitto, random_trees, write_conf
 from tests.e2e.lab_deployed import deploy
 
+pytestmark = needs_mosquitto
 LINE = [("b", "a"), ("c", "b")]
 TOPICS = {"all/three": LINE, "two": [("b", "a")], "größe/数": [("c", "b")]}
 
@@ -136,6 +137,39 @@ def test_a_bridge_that_cannot_connect_is_named(monkeypatch, capsys, conf):
     assert "did not open" in err
     assert "b to c; c to b" in err
     assert not lab_place(conf).exists()
+
+
+def test_a_lab_whose_brokers_have_all_ended_says_so(monkeypatch, capsys, conf):
+    lab = up(conf)
+    for node in lab.plan.nodes:
+        lab.kill(node)
+    code, out, err = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
+    assert (code, out) == (3, "")
+    assert "none of the 3 brokers runs any more; their logs are in" in err
+    code, out, _ = run_in_process(monkeypatch, capsys, "lab", "down", str(conf), "--json")
+    assert (code, json.loads(out)) == (0, {"stopped": 0, "ended_before": 3})
+
+
+def test_a_broker_that_has_ended_fails_verify_and_is_named(monkeypatch, capsys, conf):
+    lab = up(conf)
+    lab.kill("a")
+    code, out, err = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
+    assert code == 1
+    assert "brokers          2, 1 down" in out
+    assert "1 broker is not up, which 9 deliveries need: a" in err
+
+
+def test_names_of_brokers_are_no_matter(tmp_path):
+    conf = deploy(
+        tmp_path / "conf",
+        {"t": ["plant 7/größe", "..", "数"]},
+        [("plant 7/größe", ".."), ("..", "数")],
+    )
+    lab = up(conf)
+    try:
+        assert verify(lab, n_messages=1).findings == ()
+    finally:
+        lab.stop()
 
 
 def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf):

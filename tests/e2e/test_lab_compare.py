@@ -10,8 +10,9 @@ from meshwright.lab.plan import read_plan
 from meshwright.lab.today import LAYOUTS, hub
 from meshwright.spark.progress import no_progress
 from tests.e2e.in_process import run_in_process
-from tests.e2e.lab_confs import write_conf
+from tests.e2e.lab_confs import needs_mosquitto, write_conf
 
+pytestmark = needs_mosquitto
 # a - b - c - d; 't' on all of it, 'u' and 'größe 4/数' at one end.
 TOPICS = {
     "t": [("b", "a"), ("c", "b"), ("d", "c")],

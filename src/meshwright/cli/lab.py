@@ -35,7 +35,10 @@ Publishers = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the verbs of the lab."""
     group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode=None, help="Run a plan on real brokers, here."
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="Run a plan on real brokers, here.",
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     group.command("up", help="Start a plan's brokers and wait until its links carry.")(up)
     group.command("verify", help="Publish on every topic; exit 1 unless each arrives once.")(verify)
@@ -214,11 +217,15 @@ def down(
     conf: Conf,
     lab: Place = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the brokers' logs and files.")] = False,
+    json: Json = False,
 ) -> None:
     """Stop exactly the brokers that were started."""
     from meshwright.lab import running
 
     n_stopped, n_gone = running.down(conf, place=lab, keep=keep)
+    if json:
+        print_json({"stopped": n_stopped, "ended_before": n_gone})
+        return
     gone = f"; {n_gone:,} had ended before" if n_gone else ""
     print(f"stopped {n_stopped:,} brokers{gone}")
     if keep:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from meshwright.errors import DeployError
 from meshwright.lab.exercise import PATIENCE, Message, Tally, draw_publishers, exercise
 from meshwright.lab.plan import Plan, Topic
 from meshwright.lab.processes import PATIENCE as LINK_PATIENCE
@@ -62,6 +63,11 @@ def verify(
     """Publish `n_messages` on every topic from every publisher, or from a sample of them."""
     start = time.monotonic()
     plan, up = lab.plan, lab.up
+    if not up:
+        raise DeployError(
+            f"none of the {len(plan.brokers)} brokers runs any more; their logs are in "
+            f"'{lab.place}'. Start them again with `meshwright lab up`."
+        )
     drawn = draw_publishers(plan.topics, up, publishers, seed)
     n_possible = sum(len(topic.publishers or topic.subscribers) for topic in plan.topics)
     messages, streams = messages_of(drawn, up, n_messages)
@@ -159,8 +165,14 @@ def _judge(
             [f"{topic!r} of {u} at {v}" for v, u, topic in tally.out_of_order],
         ),
         *_finding(tally.renamed, "messages arrived under another topic", []),
-        *_finding(n_cut_off, "deliveries need a broker that is not up", _down(plan, up)),
     ]
+    down = [node for node in plan.nodes if node not in set(up)]
+    if down:
+        verb = "broker is" if len(down) == 1 else "brokers are"
+        cut_off = f"{verb} not up, which {n_cut_off:,} deliveries need"
+        findings += _finding(len(down), cut_off, down)
+    else:
+        findings += _finding(n_cut_off, "deliveries have no way in the plan", [])
     if tally.storm:
         findings.insert(0, "messages run in circles: a storm; the brokers still send copies")
     return Verification(
@@ -183,10 +195,6 @@ def _judge(
         seconds=round(seconds, 2),
         findings=tuple(findings),
     )
-
-
-def _down(plan: Plan, up: Sequence[str]) -> list[str]:
-    return [node for node in plan.nodes if node not in set(up)]
 
 
 def _finding(count: int, what: str, examples: Sequence[str]) -> list[str]:

@@ -63,9 +63,7 @@ class Witness:
         self._topics = [EVERYTHING]
         self._ready = threading.Event()
         self._refusal = ""
-        self._client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id=f"lab-witness-{node}"[:60]
-        )
+        self._client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"lab-{run.hex()}")
         self._client.username_pw_set(ACCOUNT, access.password)
         self._client.max_queued_messages_set(0)
         self._client.reconnect_delay_set(1, 1)
