@@ -50,6 +50,14 @@ def test_what_was_written_is_read_back(conf):
     assert validate(conf) == []
 
 
+def test_more_messages_may_be_under_way_with_qos_2(conf, tmp_path):
+    overlay = overlay_of(PAIRS, [("a", "b"), ("b", "c")])
+    second = read_conf(deployed(overlay, tmp_path / "second", qos=2))
+    assert second.brokers["a"].options["max_inflight_messages"] == "1000"
+    assert second.brokers["a"].bridges[0].qos == [2, 2]
+    assert "max_inflight_messages" not in read_conf(conf).brokers["a"].options
+
+
 def test_the_plan_says_what_travels_where(conf):
     facts = json.loads((conf / "plan.json").read_text())
     assert facts["links"] == [{"from": "a", "to": "b"}, {"from": "c", "to": "b"}]

@@ -47,6 +47,10 @@ persistence_location ./
 # While a link is down its messages wait here; the default keeps 1000.
 max_queued_messages 10000
 """
+QOS_2 = """\
+# With QoS 2, 2.0.11 loses messages where more than this are under way; the default is 20.
+max_inflight_messages 1000
+"""
 BRIDGE = """
 # Link to {node}
 connection {name}
@@ -152,7 +156,7 @@ def configuration(plan: Plan, site: Site, passwords: Mapping[str, str]) -> str:
     else:
         text += "# The inventory gives no usernames: whoever reaches the port may connect.\n"
         text += "allow_anonymous true\n"
-    text += STORE
+    text += STORE + (QOS_2 if plan.qos == 2 else "")
     return text + "".join(bridge(plan, site.node, to, lines, passwords) for to, lines in site.dials)
 
 
