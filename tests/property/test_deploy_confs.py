@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.deployment import plan, read_conf, restart_order, validate, write_conf
-from meshwright.deployment.filters import covers, meet
+from meshwright.deployment.filters import PatternIndex, covers, meet
 from meshwright.deployment.plan import Line
 from meshwright.deployment.read import Conf
-from meshwright.deployment.validate import carriers_of, cycle_findings
+from meshwright.deployment.validate import Carrier, carriers_of, circle_of, cycle_findings
 from meshwright.errors import InputError
 from tests.deploying import brokers_of, deployed, overlay_of
 from tests.naive import deployment as naive
@@ -94,6 +94,53 @@ def test_every_name_travels_over_a_forest_to_all_who_want_it(drawn, tree):
         publishers = wanting | {node for node, topic in published if topic == name}
         for publisher in publishers:
             assert wanting <= arrivals(edges, publisher), name
+
+
+@settings(max_examples=150)
+@given(wishes(), st.data(), st.sampled_from(["shallow", "balanced"]))
+def test_relays_complete_any_connected_overlay(drawn, data, tree):
+    wanted, published = drawn
+    nodes = sorted(wanted)
+    spine = {(data.draw(st.sampled_from(nodes[:i])), nodes[i]) for i in range(1, len(nodes))}
+    more = data.draw(st.sets(st.sampled_from(list(combinations(nodes, 2)))))
+    pairs = [(node, topic) for node, topics in wanted.items() for topic in topics]
+    overlay = overlay_of(pairs, spine | more, nodes=nodes)
+    inventory = [b for b in brokers_of(NODES) if b.node in wanted]
+    with tempfile.TemporaryDirectory() as place:
+        conf = deployed(
+            overlay,
+            Path(place) / "conf",
+            inventory,
+            tree=tree,
+            publishers=published,
+            complete="relay",
+        )
+        found = bridges(conf)
+    for name in NAMES:
+        edges = edges_of(found, name)
+        assert not naive.has_cycle({(u, v) for u, v, _ in edges}), name
+        wanting = {n for n, topics in wanted.items() if any(naive.matches(t, name) for t in topics)}
+        for publisher in wanting | {node for node, topic in published if topic == name}:
+            assert wanting <= arrivals(edges, publisher), name
+
+
+@given(st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=7))
+def test_a_circle_is_found_where_its_naive_twin_finds_one(links):
+    ends = [(u, v) for u, v in links if u != v]
+    carriers = [Carrier(u, v, i, "x", "both") for i, (u, v) in enumerate(ends)]
+    found = circle_of(carriers)
+    assert bool(found) == naive.has_cycle(ends)
+    if found:  # what it names is a circle by itself
+        assert naive.has_cycle([(c.at, c.to) for c in found])
+        assert not naive.has_cycle([(c.at, c.to) for c in found[1:]])
+
+
+@given(st.lists(st.sampled_from(PATTERNS), unique=True), st.sampled_from(PATTERNS))
+def test_the_index_finds_what_shares_a_name(patterns, one):
+    names = {p: {n for n in NAMES if naive.matches(p, n)} for p in PATTERNS}
+    index = PatternIndex(patterns)
+    assert index.overlapping(one) == sorted(p for p in patterns if names[p] & names[one])
+    assert index.covering(one) == sorted(p for p in patterns if covers(p, one))
 
 
 @given(st.sampled_from(PATTERNS), st.sampled_from(PATTERNS))
