@@ -60,9 +60,11 @@ class Settings:
     cover_rows
         Uncovered subscribers per target that are added to the linear program, at most.
     roundings
-        How often the fractions are rounded; the best is kept.
+        How often the fractions are rounded.
+    finalists
+        Of the roundings, the best so many are tightened.
     tightenings
-        How often filters are fitted and pruned again after a rounding, at most.
+        How often filters are fitted and pruned again, at most.
 
     """
 
@@ -73,8 +75,9 @@ class Settings:
     epsilon: float = 0.1
     rest: float = 0.001
     cover_rows: int = 3
-    roundings: int = 5
-    tightenings: int = 5
+    roundings: int = 6
+    finalists: int = 2
+    tightenings: int = 8
 
 
 class Everyone(Protocol):
@@ -143,15 +146,17 @@ def divide(
 ) -> Division:
     """Divide everyone among the targets; whoever finds no place is left out of the placement."""
     relaxed = relax(everyone, limits, density, settings, seed, tell)
-    best: Division | None = None
+    found = []
     for number, taken in enumerate(_roundings(everyone, relaxed, limits, settings, seed)):
         choice = choice_of(taken, relaxed.boxes).expanded(settings.epsilon)
-        division = place_all(everyone, choice, limits, density)
-        division = tighten(everyone, division, relaxed.reference, limits, density, settings)
-        if best is None or division.rank < best.rank:
-            best = division
-        tell(0.6 + 0.4 * (number + 1) / settings.roundings)
-    assert best is not None
+        found.append(place_all(everyone, choice, limits, density))
+        tell(0.6 + 0.2 * (number + 1) / settings.roundings)
+    found.sort(key=lambda division: division.rank)
+    best = found[0]
+    for number, division in enumerate(found[: settings.finalists]):
+        tight = tighten(everyone, division, relaxed.reference, limits, density, settings)
+        best = min(best, tight, key=lambda division: division.rank)
+        tell(0.8 + 0.2 * (number + 1) / settings.finalists)
     return replace(best, relaxed=relaxed)
 
 
