@@ -26,6 +26,20 @@ NODES = [f"edge {i}" for i in range(4)]
 PAIRS = [(node, f"plant/{t}") for i, node in enumerate(NODES) for t in (i, (i + 1) % 4, 7)]
 PAIRS += [("edge 0", "#"), ("edge 1", "plant/+"), ("edge 2", "+/7"), ("edge 3", "größe/数")]
 PAIRS += [("edge 1", "press/4/oil level"), ("edge 2", "press/4/oil level"), ("edge 0", 'q"/x')]
+# Names that could be taken for something else, each wanted twice so that a bridge carries it.
+STRANGE = [
+    "\u2028listener",
+    "\u00a0",
+    "%u",
+    "-x",
+    "topic",
+    "'a'/\"b\"",
+    "\ufeff",
+    "\U0001f600",
+    "a//b",
+    "/",
+]
+PAIRS += [(node, name) for node in NODES[1:3] for name in STRANGE]
 
 
 def meshwright(*arguments, cwd, **environment):
