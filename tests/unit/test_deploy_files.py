@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
+import subprocess
 
 import pytest
 
@@ -115,8 +117,14 @@ def test_what_fails_its_proof_is_not_written(conf, tmp_path):
 
 
 def test_a_writer_that_died_between_its_renames_is_undone(conf, tmp_path):
-    conf.rename(tmp_path / ".conf.old-1-abc")
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    conf.rename(tmp_path / f".conf.old-{dead.pid}-abc")
+    (tmp_path / f".conf.tmp-{dead.pid}-abc").mkdir()
+    living = tmp_path / f".conf.tmp-{os.getppid()}-abc"
+    living.mkdir()
     assert validate(tmp_path / "conf") == []
+    assert set(tmp_path.iterdir()) == {tmp_path / "conf", living}
 
 
 def test_no_password_leaves_its_file_and_files_with_secrets_are_the_owners(secured):

@@ -15,6 +15,9 @@ from meshwright.errors import InputError
 FILE = "plan.json"
 KIND = "mosquitto"
 FORMAT_VERSION = 1
+# What this process is writing. A container often gives the next run the process id of the one
+# that was killed, so an id alone does not tell the living from the dead.
+_OURS: set[Path] = set()
 
 
 @contextmanager
@@ -34,11 +37,13 @@ def staged(target: Path, *, force: bool, secret: bool) -> Iterator[Path]:
         raise InputError(
             f"'{target}' cannot be written: {error.strerror}. Choose another -o."
         ) from error
+    _OURS.add(place)
     try:
         yield place
         _move(place, target, force=force)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        _OURS.discard(place)
 
 
 def refuse_replacing(target: Path, *, force: bool) -> None:
@@ -65,22 +70,43 @@ def is_conf(path: Path) -> bool:
 
 
 def put_back(target: Path) -> None:
-    """Put back what a writer that died between its two renames had moved aside."""
-    if target.exists() or not target.parent.is_dir():
+    """Put back what a dead writer had moved aside; remove the rest, which may hold secrets."""
+    if not target.parent.is_dir():
         return
-    for left in target.parent.iterdir():
-        if left.name.startswith(f".{target.name}.old-") and is_conf(left):
+    for left in sorted(target.parent.iterdir()):
+        role, _, rest = left.name.removeprefix(f".{target.name}.").partition("-")
+        if not left.name.startswith(f".{target.name}.") or role not in ("old", "tmp"):
+            continue
+        pid = rest.partition("-")[0]
+        if not pid.isdigit() or left in _OURS or (int(pid) != os.getpid() and _alive(int(pid))):
+            continue
+        if role == "old" and not target.exists() and is_conf(left):
             left.rename(target)
-            return
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _move(place: Path, target: Path, *, force: bool) -> None:
     refuse_replacing(target, force=force)  # again: another run may have finished there meanwhile
     aside = _sibling(target, "old")
-    if target.exists():
-        target.rename(aside)
-    place.rename(target)
-    shutil.rmtree(aside, ignore_errors=True)
+    _OURS.add(aside)
+    try:
+        if target.exists():
+            target.rename(aside)
+        place.rename(target)
+        shutil.rmtree(aside, ignore_errors=True)
+    finally:
+        _OURS.discard(aside)
 
 
 def _sibling(target: Path, role: str) -> Path:
