@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from meshwright.lab.compare import Measured, compare
 from meshwright.lab.plan import read_plan
+from meshwright.lab.processes import Process, wait_until
 from meshwright.lab.today import LAYOUTS, hub
 from meshwright.spark.progress import no_progress
 from tests.e2e.in_process import run_in_process
@@ -81,3 +86,31 @@ def test_the_table_fits_and_names_what_went_wrong(capsys):
     assert max(map(len, out.splitlines())) <= 80
     assert "full mesh  1,770    59           9.8    20,381       1.25    41.5" in out
     assert "plan: 1 deliveries missing, 0 copies too many" in out
+
+
+def test_a_comparison_that_is_told_to_end_stops_its_brokers(tmp_path):
+    conf = write_conf(tmp_path / "conf", TOPICS)
+    (tmp_path / "tmp").mkdir()
+    command = subprocess.Popen(
+        [sys.executable, "-m", "meshwright", "lab", "compare", str(conf)],
+        env=dict(os.environ, TMPDIR=str(tmp_path / "tmp")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    started: list[Process] = []
+
+    def four_run() -> bool:
+        for state in (tmp_path / "tmp").glob("*/lab-*/lab.json"):
+            processes = json.loads(state.read_text())["processes"].values()
+            started[:] = [Process(pid, at) for pid, at in processes]
+        return len(started) == 4
+
+    try:
+        assert wait_until(four_run)
+        command.terminate()
+        assert command.wait(timeout=60) == 128 + signal.SIGTERM
+        assert not any(process.runs() for process in started)
+        assert list((tmp_path / "tmp").iterdir()) == []
+    finally:
+        command.kill()
+        command.communicate()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +32,21 @@ Publishers = Annotated[
     int | None,
     typer.Option("--publishers", min=1, help="Publishers drawn for each topic. [default: all]"),
 ]
+
+
+@contextmanager
+def stopping_brokers() -> Iterator[None]:
+    """Let a command that is told to end stop its brokers first, as one that is interrupted does."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def register(app: typer.Typer) -> None:
@@ -65,14 +82,15 @@ def up(
     from meshwright.spark.progress import Progress
 
     progress = Progress(2)
-    with progress.step("starting brokers"):
-        started = running.up(conf, place=lab, without=without or (), any_ports=any_ports)
-    try:
-        with progress.step("waiting for bridges"):
-            await_links(started)
-    except BaseException:
-        started.stop()
-        raise
+    with stopping_brokers():
+        with progress.step("starting brokers"):
+            started = running.up(conf, place=lab, without=without or (), any_ports=any_ports)
+        try:
+            with progress.step("waiting for bridges"):
+                await_links(started)
+        except BaseException:
+            started.stop()
+            raise
     if json:
         print_json({"lab": str(started.place), "ports": dict(started.access.ports)})
     else:
@@ -174,9 +192,10 @@ def compare(
     from meshwright.spark.progress import Progress
 
     progress = Progress(stage.N_STEPS)
-    found = stage.compare(
-        conf, n_messages=messages, publishers=publishers, seed=seed, step=progress.step
-    )
+    with stopping_brokers():
+        found = stage.compare(
+            conf, n_messages=messages, publishers=publishers, seed=seed, step=progress.step
+        )
     if json:
         print_json([measured.as_dict() for measured in found])
     else:
@@ -250,11 +269,12 @@ def demo(
     print(f"\nThe plan of {METHOD} is deployed to {conf} for the brokers in {inventory}.")
     say(f"lab up {conf}")
     up(conf)
-    try:
-        say(f"lab verify {conf}")
-        verify(conf)
-    finally:
-        say(f"lab down {conf}")
-        down(conf)
+    with stopping_brokers():
+        try:
+            say(f"lab verify {conf}")
+            verify(conf)
+        finally:
+            say(f"lab down {conf}")
+            down(conf)
     say(f"lab compare {conf}")
     compare(conf)
