@@ -140,3 +140,30 @@ def test_keys_exist_in_any_number_of_dimensions(n_dimensions):
     assert keys[0] == 0
     assert len(set(keys.tolist())) >= 2
     assert (keys >= 0).all()
+
+
+@given(crowds(), st.randoms(use_true_random=False))
+def test_what_leaves_take_depends_on_groups_by_cells_alone(crowd, random):
+    wants, limits = crowd
+    _, group_of, counts = group_rows(rows_of(wants, len(limits)))
+    masks, _, _ = group_rows(rows_of(wants, len(limits)))
+    found = place(masks, counts, np.array(limits, np.int64))
+    low = np.array([[random.randint(0, 3)] for _ in wants], float).reshape(-1, 1)
+    leaf_of = spread(found, group_of, low, low + 1.0, len(limits))
+    # The same people in another order of ids: each leaf gets as many of each kind.
+    other = np.array(random.sample(range(len(wants)), len(wants)), int)
+    again = spread(found, group_of[other], low[other], low[other] + 1.0, len(limits))
+    kinds = sorted(zip(group_of.tolist(), low[:, 0].tolist(), leaf_of.tolist(), strict=True))
+    moved = zip(group_of[other].tolist(), low[other, 0].tolist(), again.tolist(), strict=True)
+    assert sorted(moved) == kinds
+
+
+def test_cells_are_so_large_that_there_are_few(monkeypatch):
+    from meshwright.assignment import flow
+    from meshwright.assignment.hilbert import key_bits
+
+    monkeypatch.setattr(flow, "MOST_CELLS", 64)
+    assert flow.cell_shift(64, 5, 2) == 0
+    for n_groups in (1, 5, 63, 64, 100):
+        cells = 1 << (key_bits(2) - flow.cell_shift(65, n_groups, 2))
+        assert cells * n_groups <= max(64, n_groups) < 4 * cells * n_groups

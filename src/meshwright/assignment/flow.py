@@ -14,8 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.assignment.flow_kernel import greedy_start, list_leaves, reach, spread_members
-from meshwright.assignment.hilbert import box_keys
+from meshwright.assignment.flow_kernel import (
+    add_places,
+    greedy_start,
+    list_leaves,
+    reach,
+    spread_members,
+)
+from meshwright.assignment.hilbert import box_keys, key_bits
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -50,6 +56,7 @@ class Placement:
 # Rounds of giving members to leaves. On sets 1 to 3, balance saves 0.3% to 1.5% of bandwidth by
 # three of them, no more than 2.1% by ten.
 SPREAD_ROUNDS = 3
+MOST_CELLS = 1 << 21  # pairs of a group and a cell of the Hilbert curve: some 100 MB
 
 
 def group_rows(marks: Words) -> tuple[Words, npt.NDArray[np.int32], Ints]:
@@ -134,29 +141,82 @@ def spread(
     """Return each subscriber's leaf (-1 for none): boxes that lie together go together.
 
     Members of a group stand in the order of a Hilbert curve through all boxes, then by id; leaves
-    take them in the order of the middle of what they got in the round before, at first by id.
+    take them as `order_shares` says.
     """
-    along = np.argsort(box_keys(low, high), kind="stable")
-    position = np.empty(len(along))
-    position[along] = np.arange(len(along))
-    order = along[np.argsort(group_of[along], kind="stable")]
+    n = len(group_of)
+    leaf_of = np.full(n, -1, np.int32)
+    if n == 0:
+        return leaf_of
+    cell = box_keys(low, high) >> cell_shift(n, len(placement.left), low.shape[1])
+    order = np.lexsort((cell, group_of))  # stable: by id within a cell
+    first = np.flatnonzero(
+        np.append(True, (np.diff(group_of[order]) != 0) | (np.diff(cell[order]) != 0))
+    )
+    count = np.diff(np.append(first, n))
+    shares = order_shares(placement, group_of[order[first]], cell[order[first]], count, n_leaves)
+    spread_members(
+        order,
+        group_of,
+        placement.group[shares],
+        placement.leaf[shares],
+        placement.count[shares],
+        leaf_of,
+    )
+    return leaf_of
+
+
+def cell_shift(n_members: int, n_groups: int, n_dimensions: int) -> int:
+    """Return how many bits of Hilbert keys are left out, so that groups by cells stay few.
+
+    Nobody needs to have more pairs of a group and a cell in memory than MOST_CELLS: where members
+    are more, cells are so large that there are no more of them.
+    """
+    if n_members <= MOST_CELLS:
+        return 0
+    per_group = max(1, MOST_CELLS // max(n_groups, 1))
+    return max(0, key_bits(n_dimensions) - (per_group.bit_length() - 1))
+
+
+def order_shares(
+    placement: Placement,
+    group: npt.NDArray[np.int32],
+    cell: Ints,
+    count: Ints,
+    n_leaves: int,
+) -> npt.NDArray[np.intp]:
+    """Return the rows of a placement in the order in which members of groups are given out.
+
+    The leaves of a group take them in the order of the middle of what they got, all groups
+    together, in the round before; at first by id. A middle is told in places: how many members
+    there are, of any group, before.
+
+    Parameters
+    ----------
+    group, cell, count
+        So many members of a group are in a cell of the Hilbert curve: rows sorted by group, cell.
+
+    """
+    cells, at = np.unique(cell, return_inverse=True)
+    members = np.bincount(at, weights=count, minlength=len(cells))
+    place_of_cell = np.cumsum(members) - (members + 1) / 2
     rank = np.arange(n_leaves, dtype=np.float64)
-    leaf_of = np.full(len(group_of), -1, np.int32)
-    for _ in range(SPREAD_ROUNDS):
+    for done in range(SPREAD_ROUNDS):
         rows = np.lexsort((placement.leaf, rank[placement.leaf], placement.group))
-        spread_members(
-            order,
-            group_of,
+        if done == SPREAD_ROUNDS - 1:
+            break
+        total, got = np.zeros(n_leaves), np.zeros(n_leaves, np.int64)
+        add_places(
+            group,
+            count,
+            place_of_cell[at],
             placement.group[rows],
             placement.leaf[rows],
             placement.count[rows],
-            leaf_of,
+            total,
+            got,
         )
-        placed = leaf_of >= 0
-        got = np.bincount(leaf_of[placed], minlength=n_leaves)
-        total = np.bincount(leaf_of[placed], weights=position[placed], minlength=n_leaves)
         rank = np.where(got > 0, total / np.maximum(got, 1), 0.0)
-    return leaf_of
+    return rows
 
 
 def _edges(starts: Ints, leaves: npt.NDArray[np.int32], placement: Placement) -> Ints:

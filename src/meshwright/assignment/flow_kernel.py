@@ -104,3 +104,27 @@ def spread_members(order, group_of, group, leaf, count, leaf_of):
             used += 1
         else:
             leaf_of[j] = -1
+
+
+@njit(cache=True, nogil=True)
+def add_places(row_group, row_count, row_place, group, leaf, count, total, got):
+    """Add up the places and the number of what each leaf gets. Writes total and got.
+
+    Rows are members that are alike: so many of a group at a place, sorted by group, then place;
+    those of a group go to its leaves in the order of these.
+    """
+    at, n_shares = 0, len(group)
+    used = 0
+    for row in range(len(row_group)):
+        g, left = row_group[row], row_count[row]
+        while left > 0:
+            while at < n_shares and (group[at] < g or (group[at] == g and used == count[at])):
+                at += 1
+                used = 0
+            if at == n_shares or group[at] != g:
+                break
+            some = min(left, count[at] - used)
+            total[leaf[at]] += some * row_place[row]
+            got[leaf[at]] += some
+            used += some
+            left -= some
