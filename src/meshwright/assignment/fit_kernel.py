@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from meshwright.assignment.growth_kernel import cheapest, hull, within
+from meshwright.assignment.growth_kernel import cheapest, copy_box, hull, within
 from meshwright.assignment.volume_kernel import box_volume, union_volume
 
 WORTH = 1e-9  # relative: a smaller gain is taken for rounding
@@ -37,12 +37,43 @@ def outermost(boxes, order, most):
 
 
 @njit(cache=True, nogil=True)
+def clear_box(box):
+    """Write a box that holds nothing: low above high."""
+    for k in range(box.shape[1]):
+        box[0, k] = np.inf
+        box[1, k] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def members_of(labels, c):
+    """Return who is in a cluster."""
+    members = np.empty(len(labels), np.int64)
+    count = 0
+    for j in range(len(labels)):
+        if labels[j] == c:
+            members[count] = j
+            count += 1
+    return members[:count]
+
+
+@njit(cache=True, nogil=True)
+def by_extent(boxes, members, side, axis, sign):
+    """Return members in the order of one of their coordinates, rising or (sign -1) falling."""
+    extent = np.empty(len(members))
+    for i in range(len(members)):
+        extent[i] = sign * boxes[members[i], side, axis]
+    order = np.argsort(extent, kind="mergesort")
+    for i in range(len(members)):
+        order[i] = members[order[i]]
+    return order
+
+
+@njit(cache=True, nogil=True)
 def hulls(boxes, labels, n_clusters):
     """Return the box of each cluster; an empty one has low above high."""
-    d = boxes.shape[2]
-    found = np.empty((n_clusters, 2, d))
-    found[:, 0] = np.inf
-    found[:, 1] = -np.inf
+    found = np.empty((n_clusters, 2, boxes.shape[2]))
+    for c in range(n_clusters):
+        clear_box(found[c])
     for j in range(len(labels)):
         hull(boxes[j], found[labels[j]], found[labels[j]])
     return found
@@ -60,7 +91,8 @@ def filter_volume(found, density):
             count += 1
     low, high = np.empty((count, found.shape[2])), np.empty((count, found.shape[2]))
     for i in range(count):
-        low[i], high[i] = found[used[i], 0], found[used[i], 1]
+        for k in range(found.shape[2]):
+            low[i, k], high[i, k] = found[used[i], 0, k], found[used[i], 1, k]
     return union_volume(low, high, edges, first, below)
 
 
@@ -79,16 +111,13 @@ def best_split(boxes, members, density):
     best, best_order, best_at = 0.0, members, n
     for axis in range(d):
         for side in range(2):
-            extent = np.empty(n)
-            for i in range(n):
-                extent[i] = boxes[members[i], side, axis]
-            order = members[np.argsort(extent, kind="mergesort")]
-            box[0], box[1] = np.inf, -np.inf
+            order = by_extent(boxes, members, side, axis, 1.0)
+            clear_box(box)
             for i in range(n - 1, -1, -1):
                 hull(boxes[order[i]], box, box)
                 behind[i] = _volume(box, density)
             whole = behind[0]
-            box[0], box[1] = np.inf, -np.inf
+            clear_box(box)
             for i in range(n - 1):
                 hull(boxes[order[i]], box, box)
                 saved = whole - _volume(box, density) - behind[i + 1]
@@ -108,9 +137,12 @@ def split_down(boxes, alpha, density):
     for n_clusters in range(1, alpha):
         for c in (todo_a, todo_b):
             if c >= 0:
-                saved[c], cut = best_split(boxes, np.flatnonzero(labels == c), density)
-                beyond[labels == c] = 0
-                beyond[cut] = 1
+                members = members_of(labels, c)
+                saved[c], cut = best_split(boxes, members, density)
+                for j in members:
+                    beyond[j] = 0
+                for j in cut:
+                    beyond[j] = 1
         c = np.argmax(saved[:n_clusters])
         if saved[c] <= 0.0:
             break
@@ -205,7 +237,7 @@ def insert_each(boxes, alpha, density):
             while not within(boxes[j], found[place]):
                 place += 1
         elif place == count:
-            found[place] = boxes[j]
+            copy_box(boxes[j], found[place])
             count += 1
         else:
             hull(boxes[j], found[place], found[place])
@@ -238,11 +270,11 @@ def _peel(boxes, order, found, c, volume, density):
     """
     n, d = len(order), boxes.shape[2]
     rest = np.empty((n + 1, 2, d))  # the hull of the members from each one on
-    rest[n, 0], rest[n, 1] = np.inf, -np.inf
+    clear_box(rest[n])
     for i in range(n - 1, -1, -1):
         hull(boxes[order[i]], rest[i + 1], rest[i])
     moved = found.copy()
-    moved[c] = rest[n]
+    clear_box(moved[c])
     spare = np.empty((2, d))
     goes = np.empty(n, np.int64)
     best, least = 0, volume * (1.0 - WORTH)
@@ -250,9 +282,9 @@ def _peel(boxes, order, found, c, volume, density):
         goes[i] = _join(boxes[order[i]], moved, c, spare, density)
         if filter_volume(moved, density) >= least:  # without c: it only grows from here
             break
-        moved[c] = rest[i + 1]
+        copy_box(rest[i + 1], moved[c])
         grown = filter_volume(moved, density)
-        moved[c] = rest[n]
+        clear_box(moved[c])
         if grown < least:
             best, least = i + 1, grown
     return best, least if best else volume, goes
@@ -271,13 +303,11 @@ def peel_faces(boxes, labels, alpha, rounds, density):
         for c in range(alpha):
             for axis in range(boxes.shape[2]):
                 for side in range(2):
-                    members = np.flatnonzero(labels == c)
+                    members = members_of(labels, c)
                     if len(members) < 2 or len(members) == len(labels):
                         continue
-                    extent = boxes[members, side, axis]
-                    if side == 1:
-                        extent = -extent
-                    order = members[np.argsort(extent, kind="mergesort")]
+                    # From the face inwards.
+                    order = by_extent(boxes, members, side, axis, 1.0 if side == 0 else -1.0)
                     count, volume, goes = _peel(boxes, order, found, c, volume, density)
                     for i in range(count):
                         labels[order[i]] = goes[i]

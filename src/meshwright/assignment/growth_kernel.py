@@ -17,11 +17,19 @@ INSIDE = -1  # nothing changes: a box of the filter holds the box already
 
 
 @njit(cache=True, nogil=True)
+def copy_box(box, out):
+    """Write a box."""  # by hand: an assignment of arrays is slow to compile
+    for k in range(box.shape[1]):
+        out[0, k] = box[0, k]
+        out[1, k] = box[1, k]
+
+
+@njit(cache=True, nogil=True)
 def growth(box, boxes, n_boxes, scratch, density):
     """Return by how much a union of boxes grows when a box (low and high corner) joins it."""
     edges, first, below = density
     met, following = scratch
-    met[0] = box
+    copy_box(box, met[0])
     return added_volume(
         n_boxes, boxes[:, 0], boxes[:, 1], met[:, 0], met[:, 1], following, edges, first, below
     )
@@ -101,7 +109,7 @@ def path_cost(box, broker, publisher, parent, filters, n_boxes, limit, work, scr
     """
     total = 0.0
     at = broker
-    work[0] = box
+    copy_box(box, work[0])
     while at != publisher:
         grown, place = cheapest(work[0], filters[at], n_boxes[at], work[1], scratch, density)
         if place == INSIDE:
@@ -111,7 +119,7 @@ def path_cost(box, broker, publisher, parent, filters, n_boxes, limit, work, scr
             return total
         if place < n_boxes[at]:
             hull(work[0], filters[at, place], work[1])
-            work[0] = work[1]
+            copy_box(work[1], work[0])
         at = parent[at]
     return total
 
@@ -120,21 +128,21 @@ def path_cost(box, broker, publisher, parent, filters, n_boxes, limit, work, scr
 def take_box(box, broker, publisher, parent, filters, n_boxes, work, scratch, density):
     """Make the filters from a broker up hold a box, as `path_cost` counts. Writes the filters."""
     at = broker
-    work[0] = box
+    copy_box(box, work[0])
     while at != publisher:
         _, place = cheapest(work[0], filters[at], n_boxes[at], work[1], scratch, density)
         if place == INSIDE:
             return
         if place < n_boxes[at]:
             hull(work[0], filters[at, place], work[1])
-            work[0] = work[1]
-        filters[at, place] = work[0]
+            copy_box(work[1], work[0])
+        copy_box(work[0], filters[at, place])
         n_boxes[at] = max(n_boxes[at], place + 1)
         # What the changed box holds is not needed any more: its place is free again.
         kept = 0
         for j in range(n_boxes[at]):
             if j == place or not within(filters[at, j], work[0]):
-                filters[at, kept] = filters[at, j]
+                copy_box(filters[at, j], filters[at, kept])
                 kept += 1
         n_boxes[at] = kept
         at = parent[at]

@@ -19,7 +19,13 @@ def _share(edges, value):
         return 0, 0.0
     if value >= edges[n - 1]:
         return n - 2, 1.0
-    cell = np.searchsorted(edges, value, side="right") - 1
+    cell, beyond = 0, n - 1
+    while beyond - cell > 1:  # by hand: NumPy's search takes seconds to compile wherever it is
+        middle = (cell + beyond) // 2
+        if edges[middle] <= value:
+            cell = middle
+        else:
+            beyond = middle
     return cell, (value - edges[cell]) / (edges[cell + 1] - edges[cell])
 
 
@@ -74,7 +80,9 @@ def union_volume(low, high, edges, first, below):
     following = np.empty(n + 2, np.int64)
     total = 0.0
     for i in range(n):
-        met_low[0], met_high[0] = low[i], high[i]
+        for k in range(d):
+            met_low[0, k] = low[i, k]
+            met_high[0, k] = high[i, k]
         total += added_volume(i, low, high, met_low, met_high, following, edges, first, below)
     return total
 
