@@ -282,7 +282,7 @@ def test_an_intruder_without_the_right_credentials_is_not_let_in(secured, user, 
 
 
 def test_a_bridge_user_reads_and_writes_the_topics_of_its_link_and_no_other(secured):
-    """User a is the bridge from a to b, which carries 't' and 'u'; 'v' is on b and k alone."""
+    """User c is the bridge from c to k, which carries 't' alone; 'v' is on b and k, 'u' on a, b."""
     lab, heard = secured
     intruder = Intruder(lab.access.ports["k"], "user-c", "secret of c")
     try:

@@ -254,7 +254,7 @@ def down(
 def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Where to put the configuration.", metavar="DIR")
-    ] = Path("lab-demo"),
+    ] = Path("demo"),
 ) -> None:
     """Run the bundled example on real brokers; start here."""
     from meshwright.cli.demo import find_example, say
