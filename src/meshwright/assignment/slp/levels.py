@@ -7,8 +7,9 @@ all leaves then finds a place for those that a subtree turned out to have no roo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +19,12 @@ from meshwright.assignment.filters import fit_filters
 from meshwright.assignment.greedy import marks_in_time
 from meshwright.assignment.slp.audience import Audience
 from meshwright.assignment.slp.audience_kernel import join_marks
-from meshwright.assignment.slp.one_level import Division, Limits, Settings, divide, relax
+from meshwright.assignment.slp.one_level import Division, Everyone, Limits, Settings, divide, relax
 from meshwright.assignment.slp.repair import repair
 from meshwright.kernels.random import stream
 from meshwright.problem import Problem
 
-Ints = npt.NDArray[np.int32]
+Targets = npt.NDArray[np.int64]  # the target of each leaf, -1 for none
 Tell = Callable[[float], None]
 
 
@@ -34,7 +35,8 @@ def slp(
     settings: Settings | None = None,
 ) -> Answer:
     """Assign by linear programs from the publisher down, one for each broker that has children."""
-    return _Run(problem, seed, progress, settings).down()
+    crowd = _InMemory(problem)
+    return crowd.answer("slp", down(problem, crowd, seed, progress, settings))
 
 
 def slp_leaves(
@@ -47,7 +49,8 @@ def slp_leaves(
 
     For comparison with `slp`, the same on a tree of one level.
     """
-    return _Run(problem, seed, progress, settings).across()
+    crowd = _InMemory(problem)
+    return crowd.answer("slp-leaves", across(problem, crowd, seed, progress, settings))
 
 
 def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
@@ -55,9 +58,10 @@ def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
 
     With several levels it is that of the leaves' filters alone.
     """
-    run = _Run(problem, seed, None, None)
-    audience, limits = run.audience(run.everyone, np.arange(len(problem.tree.leaves)))
-    relaxed = relax(audience, limits, problem.density_table, run.settings, seed, run.tell)
+    leaves = np.arange(len(problem.tree.leaves))
+    everyone = _InMemory(problem).gather(problem.tree.publisher, leaves)
+    limits = limits_of(problem, leaves)
+    relaxed = relax(everyone, limits, problem.density_table, Settings(), seed, _silent)
     return relaxed.fraction.value, len(relaxed.boxes.low)
 
 
@@ -65,112 +69,168 @@ def _silent(share: float) -> None:
     del share
 
 
+class Crowd(Protocol):
+    """All subscribers, in memory or on Spark, and the broker that each has come down to."""
+
+    def count(self, broker: int) -> int:
+        """Return how many have come down to a broker."""
+
+    def gather(self, broker: int, target_of_leaf: Targets) -> Everyone:
+        """Return those at a broker, with the targets that are in time for them."""
+
+    def move(self, broker: int, members: Any, division: Division, children: list[int]) -> None:
+        """Move those at a broker down to its children, as they are divided."""
+
+    def move_all(self, broker: int, child: int) -> None:
+        """Move all at a broker down to one child."""
+
+
+def down(
+    problem: Problem,
+    crowd: Crowd,
+    seed: int,
+    progress: Tell | None = None,
+    settings: Settings | None = None,
+) -> list[Division]:
+    """Divide everyone from the publisher down; return the divisions."""
+    run = _Run(problem, crowd, settings or Settings())
+    tree, tell = problem.tree, progress or _silent
+    index = {leaf: i for i, leaf in enumerate(tree.leaves.tolist())}
+    todo = [tree.publisher]
+    done = 0
+    while todo:
+        broker = todo.pop()
+        children = tree.children[broker].tolist()
+        if not children:
+            done += crowd.count(broker)
+            continue
+        target_of_leaf = np.full(len(index), -1, np.int64)
+        for number, child in enumerate(children):
+            for leaf in tree.leaves_below(child).tolist():
+                target_of_leaf[index[leaf]] = number
+        start = done / problem.n_subscribers
+        width = crowd.count(broker) / problem.n_subscribers * (1.0 if tree.is_one_level else 0.5)
+        part = partial(_tell_part, tell, start, width)
+        run.divide(broker, children, target_of_leaf, int(stream(seed, broker)) >> 1, part)
+        todo += children
+    return run.divisions
+
+
+def across(
+    problem: Problem,
+    crowd: Crowd,
+    seed: int,
+    progress: Tell | None = None,
+    settings: Settings | None = None,
+) -> list[Division]:
+    """Divide everyone among all leaves at once; return the one division, or none."""
+    run = _Run(problem, crowd, settings or Settings())
+    publisher, leaves = problem.tree.publisher, problem.tree.leaves.tolist()
+    seed = int(stream(seed, publisher)) >> 1
+    run.divide(publisher, leaves, np.arange(len(leaves)), seed, progress or _silent)
+    return run.divisions
+
+
+def _tell_part(tell: Tell, start: float, width: float, share: float) -> None:
+    tell(min(start + width * share, 0.99))
+
+
 class _Run:
-    """One run: everyone's bits of leaves, and what the divisions came to."""
+    """One run: what the divisions came to."""
 
-    def __init__(
-        self, problem: Problem, seed: int, progress: Tell | None, settings: Settings | None
+    def __init__(self, problem: Problem, crowd: Crowd, settings: Settings) -> None:
+        self.divisions: list[Division] = []
+        self._problem = problem
+        self._crowd = crowd
+        self._settings = settings
+
+    def divide(
+        self, broker: int, children: list[int], target_of_leaf: Targets, seed: int, tell: Tell
     ) -> None:
-        self.problem = problem
-        self.settings = settings or Settings()
-        self.everyone = np.arange(problem.n_subscribers)
-        self.tell: Tell = progress or _silent
-        self._seed = seed
+        """Divide those at a broker among its children."""
+        problem, crowd = self._problem, self._crowd
+        if crowd.count(broker) == 0:
+            return
+        if len(children) == 1:
+            crowd.move_all(broker, children[0])
+            return
+        members = crowd.gather(broker, target_of_leaf)
+        limits = limits_of(problem, target_of_leaf)
+        division = divide(members, limits, problem.density_table, self._settings, seed, tell)
+        self.divisions.append(division)
+        crowd.move(broker, members, division, children)
+
+
+def limits_of(problem: Problem, target_of_leaf: Targets) -> Limits:
+    """Return the limits of the targets: each has the capacity of all its leaves."""
+    n_targets = int(target_of_leaf.max()) + 1
+    below = target_of_leaf >= 0
+    capacity = np.bincount(
+        target_of_leaf[below], weights=problem.leaf_capacity[below], minlength=n_targets
+    )
+    fair = np.asarray(capacity, np.float64) * problem.n_subscribers
+    return Limits(fair, problem.alpha, problem.beta, problem.beta_max)
+
+
+def notes_of(
+    divisions: Sequence[Division], n_stuck: int, n_over: int
+) -> tuple[float | None, dict[str, Any]]:
+    """Return the value of the linear programs of all divisions, and what they counted."""
+    done = [division.relaxed for division in divisions if division.relaxed]
+    notes = {
+        "n_linear_programs": sum(relaxed.program.n_solved for relaxed in done),
+        "n_divisions": len(done),
+        "n_cover_rows": sum(relaxed.program.n_cover_rows for relaxed in done),
+        "n_candidate_boxes": max((len(relaxed.boxes.low) for relaxed in done), default=0),
+        "sample_overload": sum(relaxed.fraction.overload for relaxed in done),
+        "repaired": n_stuck,
+        "overloaded": n_over,
+    }
+    return sum(relaxed.fraction.value for relaxed in done) if done else None, notes
+
+
+class _InMemory:
+    """A crowd in memory: the bits of leaves of each subscriber, and its broker (-1 for none)."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
         self._marks = marks_in_time(problem)
-        self._divisions: list[Division] = []
-        self._leaf_of = np.full(problem.n_subscribers, -1, np.int32)
+        self._at = np.full(problem.n_subscribers, problem.tree.publisher, np.int32)
 
-    def down(self) -> Answer:
-        """Divide everyone from the publisher down."""
-        tree = self.problem.tree
-        index = {leaf: i for i, leaf in enumerate(tree.leaves.tolist())}
-        todo = [(tree.publisher, self.everyone)]
-        done = 0
-        while todo:
-            broker, members = todo.pop()
-            children = tree.children[broker].tolist()
-            if not children:
-                self._leaf_of[members] = index[broker]
-                done += len(members)
-                continue
-            target_of_leaf = np.full(len(index), -1, np.int64)
-            for number, child in enumerate(children):
-                for leaf in tree.leaves_below(child).tolist():
-                    target_of_leaf[index[leaf]] = number
-            start, width = done / len(self.everyone), len(members) / len(self.everyone)
-            part = 1.0 if tree.is_one_level else 0.5
-            target = self._divide(
-                members,
-                target_of_leaf,
-                int(stream(self._seed, broker)) >> 1,
-                partial(self._tell_part, start, width * part),
-            )
-            todo += [(child, members[target == n]) for n, child in enumerate(children)]
-        return self._answer("slp")
+    def count(self, broker: int) -> int:
+        return int((self._at == broker).sum())
 
-    def _tell_part(self, start: float, width: float, share: float) -> None:
-        self.tell(min(start + width * share, 0.99))
-
-    def across(self) -> Answer:
-        """Divide everyone among all leaves at once."""
-        tree = self.problem.tree
-        leaves = np.arange(len(tree.leaves))
-        seed = int(stream(self._seed, tree.publisher)) >> 1
-        self._leaf_of = self._divide(self.everyone, leaves, seed, self.tell)
-        return self._answer("slp-leaves")
-
-    def audience(
-        self, members: npt.NDArray[np.int64], target_of_leaf: npt.NDArray[np.int64]
-    ) -> tuple[Audience, Limits]:
-        """Return members with their bits of targets, and the limits of the targets."""
-        problem = self.problem
+    def gather(self, broker: int, target_of_leaf: Targets) -> Audience:
+        problem, members = self._problem, np.flatnonzero(self._at == broker)
         n_targets = int(target_of_leaf.max()) + 1
         marks = np.zeros((len(members), -(-n_targets // 64)), np.uint64)
         join_marks(self._marks[members], target_of_leaf, marks)
-        below = target_of_leaf >= 0
-        capacity = np.bincount(
-            target_of_leaf[below], weights=problem.leaf_capacity[below], minlength=n_targets
-        )
-        fair = np.asarray(capacity, np.float64) * problem.n_subscribers
-        limits = Limits(fair, problem.alpha, problem.beta, problem.beta_max)
         location, low, high = problem.location[members], problem.low[members], problem.high[members]
-        return Audience(members, location, low, high, marks), limits
+        return Audience(members, location, low, high, marks)
 
-    def _divide(
-        self,
-        members: npt.NDArray[np.int64],
-        target_of_leaf: npt.NDArray[np.int64],
-        seed: int,
-        tell: Tell,
-    ) -> Ints:
-        """Return the target of each member, -1 for those without a place."""
-        n_targets = int(target_of_leaf.max()) + 1
-        if len(members) == 0 or n_targets == 1:
-            return np.zeros(len(members), np.int32)
-        audience, limits = self.audience(members, target_of_leaf)
-        division = divide(audience, limits, self.problem.density_table, self.settings, seed, tell)
-        self._divisions.append(division)
-        return audience.settle(division.choice, division.placement)
+    def move(self, broker: int, members: Audience, division: Division, children: list[int]) -> None:
+        del broker
+        target = members.settle(division.choice, division.placement)
+        self._at[members.ids] = np.array([*children, -1], np.int32)[target]
 
-    def _answer(self, method: str) -> Answer:
+    def move_all(self, broker: int, child: int) -> None:
+        self._at[self._at == broker] = child
+
+    def answer(self, method: str, divisions: list[Division]) -> Answer:
         """Return the answer: everyone at a leaf, filters adjusted to what leaves got."""
-        n_stuck = int((self._leaf_of < 0).sum())
-        leaf_of, n_over = repair(self.problem, self._marks, self._leaf_of)
-        broker = self.problem.tree.leaves[leaf_of]
-        done = [division.relaxed for division in self._divisions if division.relaxed]
+        tree = self._problem.tree
+        index = np.full(tree.n_brokers + 1, -1, np.int32)  # the last for those without
+        index[tree.leaves] = np.arange(len(tree.leaves))
+        leaf_of = index[self._at]
+        n_stuck = int((leaf_of < 0).sum())
+        leaf_of, n_over = repair(self._problem, self._marks, leaf_of)
+        broker = tree.leaves[leaf_of]
+        fractional, notes = notes_of(divisions, n_stuck, n_over)
         return Answer(
-            problem=self.problem,
+            problem=self._problem,
             method=method,
             broker=broker,
-            filters=fit_filters(self.problem, broker),
-            fractional=sum(relaxed.fraction.value for relaxed in done) if done else None,
-            notes={
-                "n_linear_programs": sum(relaxed.program.n_solved for relaxed in done),
-                "n_divisions": len(done),
-                "n_cover_rows": sum(relaxed.program.n_cover_rows for relaxed in done),
-                "n_candidate_boxes": max((len(relaxed.boxes.low) for relaxed in done), default=0),
-                "sample_overload": sum(relaxed.fraction.overload for relaxed in done),
-                "repaired": n_stuck,
-                "overloaded": n_over,
-            },
+            filters=fit_filters(self._problem, broker),
+            fractional=fractional,
+            notes=notes,
         )
