@@ -16,6 +16,7 @@ from meshwright.lab.today import LAYOUTS, hub
 from meshwright.spark.progress import no_progress
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto, write_conf
+from tests.e2e.lab_deployed import deploy
 
 pytestmark = needs_mosquitto
 # a - b - c - d; 't' on all of it, 'u' and 'größe 4/数' at one end.
@@ -64,6 +65,24 @@ def test_a_hub_carries_topics_it_does_not_want(tmp_path):
     by_topic = found["hub by topic"]
     assert (by_topic.n_deliveries, by_topic.n_crossings, by_topic.n_unwanted) == (6, 8, 2)
     assert by_topic.crossings_per_delivery == 8 / 6
+
+
+def test_a_secured_plan_with_filters_and_a_mere_publisher_is_compared_too(tmp_path):
+    (tmp_path / "secrets").mkdir()
+    conf = deploy(
+        tmp_path / "conf",
+        {"w/+": "bc", "w/3": "abc"},
+        ("ab", "bc"),
+        publishers=[("a", "w/9")],
+        secrets=tmp_path / "secrets",
+        tls=True,
+    )
+    found = compare(conf, publishers=None, step=no_progress().step)
+    for measured in found:
+        assert (measured.n_missing, measured.n_extra) == (0, 0), measured.name
+        # w/+: 2 to 1; w/3: 3 to 2; w/9: b and c to each other, a to both
+        assert (measured.n_messages, measured.n_deliveries) == (8 + 3, 2 + 6 + 4)
+    assert found[-1].n_crossings == 12
 
 
 def test_the_command_line_prints_a_row_for_each_layout(monkeypatch, capsys, tmp_path):

@@ -228,6 +228,18 @@ def test_a_redeploy_under_load_never_circles_and_ends_exact(tmp_path):
         lab.stop()
 
 
+def test_verify_ends_and_says_so_when_messages_run_in_circles(monkeypatch, tmp_path):
+    monkeypatch.setattr("meshwright.lab.exercise.STORM", 1)  # a thousand copies are enough
+    conf = write_conf(tmp_path / "conf", {"t": [("b", "a"), ("c", "b"), ("c", "a")]})
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1)
+    finally:
+        lab.stop()
+    assert found.findings[0].startswith("messages run in circles: a storm")
+    assert found.n_extra > 900
+
+
 class Intruder:
     """A client that tries to read everything and to write, with whatever credentials it has."""
 

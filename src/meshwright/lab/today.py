@@ -11,7 +11,7 @@ bridges forward what is below it and take the prefix off, so that nothing is for
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from meshwright.lab.plan import CONFIGURATION, Link, Plan
@@ -117,7 +117,10 @@ def bridge_filter(name: str) -> str:
 
 
 def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str] = ()) -> Plan:
-    """Write the configuration directory of a layout and return its plan; `settings` are global."""
+    """Write the configuration directory of a layout and return its plan; `settings` are global.
+
+    It has no users and no TLS: what is compared are links and messages.
+    """
     links = layout.links(plan)
     conf.mkdir(parents=True)
     directories = {broker.node: broker for broker in plan.brokers}
@@ -133,7 +136,8 @@ def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str]
         (conf / broker.directory).mkdir()
         text = "\n".join([*lines, ""])
         (conf / broker.directory / CONFIGURATION).write_text(text, encoding="utf-8")
-    return Plan(plan.brokers, tuple(links), plan.topics, plan.qos)
+    plain = tuple(replace(broker, tls=False) for broker in plan.brokers)
+    return Plan(plain, tuple(links), plan.topics, plan.qos)
 
 
 def _bridge(name: str, host: str, port: int) -> list[str]:
