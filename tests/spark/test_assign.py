@@ -1,0 +1,140 @@
+"""`slp` on Spark: every question about all subscribers has the answer that it has in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meshwright.assignment import flow
+from meshwright.assignment.flow import place
+from meshwright.assignment.slp import on_spark_tasks
+from meshwright.assignment.slp.audience import Choice, pack
+from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
+from meshwright.assignment.slp.clusters import grow_cuts
+from meshwright.assignment.slp.levels import _InMemory
+from meshwright.assignment.slp.on_spark_crowd import SparkCrowd
+from meshwright.assignment.slp.on_spark_rows import ROWS
+from meshwright.datasets import staging
+from meshwright.problem import load_problem
+from meshwright.problem.arguments import content_arguments
+from meshwright.problem.dataset import write_problem
+from meshwright.problem.sets import draw_problem
+from meshwright.spark.paths import read_parquet
+
+
+def make_problem(path, **more):
+    arguments = content_arguments(**{"subscribers": 400, "brokers": 6, "seed": 5, **more})
+    write_problem(path, draw_problem(arguments))
+    return load_problem(path)
+
+
+@pytest.fixture(scope="module")
+def problem_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("assign") / "p"
+    make_problem(path)
+    return path
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def audience_arrays(audience):
+    return audience.ids, audience.location, audience.low, audience.high, audience.marks
+
+
+@pytest.fixture(scope="module")
+def both(spark, problem_path, tmp_path_factory):
+    """Those at the publisher, in memory and on Spark in three partitions."""
+    problem = load_problem(problem_path)
+    targets = np.arange(len(problem.tree.leaves))
+    rows = read_parquet(spark, problem_path / "subscribers.parquet").select(*ROWS.names)
+    with staging(tmp_path_factory.mktemp("scratch") / "a", "assignment") as stage:
+        crowd = SparkCrowd(spark, problem, rows.repartition(3), stage)
+        publisher = problem.tree.publisher
+        yield (
+            problem,
+            _InMemory(problem).gather(publisher, targets),
+            crowd.gather(publisher, targets),
+        )
+
+
+def some_choice(problem, members):
+    """Return a box around half of what everyone wants for each target, another for some."""
+    reference = members.draw(100, 3)
+    boxes = candidate_boxes(
+        members.super_subscriptions(grow_cuts(reference.location, reference.low, reference.high, 8))
+    )
+    random = np.random.default_rng(2)
+    taken = random.random((len(boxes.low), len(problem.tree.leaves))) < 0.5
+    return Choice(boxes, pack(taken))
+
+
+def test_samples_are_the_same_as_in_memory(both):
+    _, here, there = both
+    assert there.size == here.size
+    for count, seed in ((10, 1), (100, 2), (10_000, 3)):
+        ours, theirs = here.draw(count, seed), there.draw(count, seed)
+        assert same(audience_arrays(ours), audience_arrays(theirs))
+
+
+def test_clusters_have_the_same_boxes(both):
+    _, here, there = both
+    reference = here.draw(100, 3)
+    for count in (1, 7, 40):
+        cuts = grow_cuts(reference.location, reference.low, reference.high, count)
+        assert same(here.super_subscriptions(cuts), there.super_subscriptions(cuts))
+
+
+def test_the_same_are_uncovered(both):
+    problem, here, there = both
+    choice = some_choice(problem, here)
+    small = Choice(Boxes(choice.boxes.low[:3], choice.boxes.high[:3]), choice.marks[:3])
+    for chosen, most in ((choice, 5), (small, 5), (small, 1000)):
+        n_ours, ours = here.uncovered(chosen, most, 9)
+        n_theirs, theirs = there.uncovered(chosen, most, 9)
+        assert n_ours == n_theirs
+        assert same(audience_arrays(ours), audience_arrays(theirs))
+    assert n_ours > 0
+    everything = Choice(
+        Boxes(here.low.min(axis=0)[None], here.high.max(axis=0)[None]),
+        pack(np.ones((1, len(problem.tree.leaves)), np.bool_)),
+    )
+    assert there.uncovered(everything, 5, 9)[0] == 0
+    assert there.uncovered(everything, 5, 9)[1].size == 0
+
+
+@pytest.mark.parametrize("most_cells", [1 << 21, 64])
+@pytest.mark.parametrize("room", [1.0, 0.7])
+def test_everyone_goes_to_the_same_target(both, monkeypatch, most_cells, room):
+    monkeypatch.setattr(flow, "MOST_CELLS", most_cells)
+    problem, here, there = both
+    choice = some_choice(problem, here)
+    masks, counts = here.groups(choice)
+    assert same((masks, counts), there.groups(choice))
+    limits = np.floor(problem.load_limits(problem.beta) * room).astype(np.int64)
+    placement = place(masks, counts, limits)
+    target = here.settle(choice, placement)
+    children = list(range(len(limits)))
+    rows = there.settled(choice, placement, children).select("subscriber", "at").toArrow()
+    rows = rows.sort_by("subscriber")
+    assert rows.column("subscriber").to_pylist() == list(range(here.size))
+    assert rows.column("at").to_pylist() == target.tolist()
+    density = problem.density_table
+    (boxes, owner), (other, other_owner) = (
+        everyone.fit(choice, placement, problem.alpha, density) for everyone in (here, there)
+    )
+    assert same((*boxes, owner), (*other, other_owner))
+
+
+def test_too_many_boxes_of_a_target_are_coarsened_soundly(monkeypatch):
+    random = np.random.default_rng(4)
+    low = random.random((1000, 2))
+    boxes = np.stack((low, low + random.random((1000, 2)) / 8), axis=1)
+    monkeypatch.setattr(on_spark_tasks, "MOST_BOXES", 40)
+    coarse = on_spark_tasks.coarser(boxes)
+    assert len(coarse) == 40
+    held = (coarse[None, :, 0] <= boxes[:, None, 0]) & (coarse[None, :, 1] >= boxes[:, None, 1])
+    assert held.all(axis=2).any(axis=1).all()
+    assert on_spark_tasks.coarser(boxes[:40]) is not coarse
+    assert np.array_equal(on_spark_tasks.coarser(boxes[:40]), boxes[:40])
