@@ -27,12 +27,15 @@ METHODS = (
     "closest",
     "closest-balanced",
     "balance",
+    "slp",
 )
 WARM_UP = 2_000  # subscribers of the run that compiles
 AIMS = {  # seconds, of set 1 with one level
     ("gr", 100_000): 5.0,
     ("gr-star", 100_000): 5.0,
     ("gr-star", 1_000_000): 30.0,
+    ("slp", 100_000): 300.0,
+    ("slp", 1_000_000): 600.0,
 }
 
 

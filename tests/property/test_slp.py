@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from meshwright.assignment.answer import Answer
 from meshwright.assignment.filters import fit_filters
-from meshwright.assignment.greedy import marks_in_time
 from meshwright.assignment.slp import slp, slp_leaves
 from meshwright.assignment.slp.audience import Audience, unpack
 from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
 from meshwright.assignment.slp.one_level import volumes_of
 from meshwright.assignment.slp.program import Program
+from meshwright.problem.latency import marks_in_time
 from tests.naive import slp as naive
 from tests.problems import small_problems
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from meshwright.assignment.answer import Answer
 from meshwright.assignment.filters import fit_filters, share_from
 from meshwright.assignment.flow import Placement, Words, group_rows, place, spread, tightest
-from meshwright.assignment.greedy import marks_in_time, n_words
 from meshwright.problem import Problem
+from meshwright.problem.latency import marks_in_time, n_words
 
 Tell = Callable[[float], None]
 

@@ -25,7 +25,6 @@ import numpy.typing as npt
 from meshwright.assignment.bound_kernel import add_boxes, combine, find_homes, raise_to
 from meshwright.kernels.threads import in_parts
 from meshwright.problem import Density, Problem
-from meshwright.problem.latency_kernel import mark_in_time
 
 MOST_CELLS = 1 << 20  # of the grid: about a thousand lines in each of two dimensions
 N_SAMPLED = 20_000  # subscribers that tell which leaves belong together
@@ -170,21 +169,6 @@ class _Clusters:
         # Where there is no room for all, there is no feasible answer: any number is sound.
         numbers = np.minimum(np.searchsorted(most, np.arange(n_members + 1)), len(most) - 1)
         return numbers.astype(np.int32)
-
-
-def marks_in_time(problem: Problem) -> Words:
-    """Return for each subscriber a row of bits: the leaves that serve it in time."""
-    n_words = -(-len(problem.tree.leaves) // 64)
-    marks = np.empty((problem.n_subscribers, n_words), np.uint64)
-    places, down = problem.leaf_location, problem.leaf_down
-
-    def work(first: int, last: int) -> None:
-        mark_in_time(
-            problem.location, problem.max_delay, places, down, first, last, marks[first:last]
-        )
-
-    in_parts(work, problem.n_subscribers)
-    return marks
 
 
 def _gather(marks: Words, n_leaves: int) -> list[tuple[int, ...]]:

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from meshwright.assignment import greedy_kernel as kernel
 from meshwright.assignment.answer import Answer, Filters
 from meshwright.kernels.random import stream
-from meshwright.kernels.threads import in_parts
 from meshwright.problem import Problem
-from meshwright.problem.latency_kernel import mark_in_time
+from meshwright.problem.latency import marks_in_time, n_words
 
 Tell = Callable[[float], None]
 
@@ -91,24 +90,6 @@ GREEDY = {
     "gr-evict-now": gr_evict_now,
     "gr-evict-later": gr_evict_later,
 }
-
-
-def n_words(n_bits: int) -> int:
-    """Return how many words of 64 bits hold so many."""
-    return (n_bits + 63) // 64
-
-
-def marks_in_time(problem: Problem) -> npt.NDArray[np.uint64]:
-    """Return a row of bits per subscriber: the leaves that serve it in time."""
-    down, place = problem.leaf_down, problem.leaf_location
-    marks = np.zeros((problem.n_subscribers, n_words(len(down))), np.uint64)
-
-    def mark(first: int, last: int) -> None:
-        rows = marks[first:last]
-        mark_in_time(problem.location, problem.max_delay, place, down, first, last, rows)
-
-    in_parts(mark, problem.n_subscribers)
-    return marks
 
 
 def load_factors(problem: Problem) -> list[float]:

@@ -14,9 +14,9 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.assignment.bound import marks_in_time
 from meshwright.assignment.flow import group_rows, place, tightest
 from meshwright.problem import Problem
+from meshwright.problem.latency import marks_in_time
 
 N_NAMED = 5  # brokers of a bottleneck told by name
 LARGE = 200_000  # subscribers; from here on delays are told in coarser steps

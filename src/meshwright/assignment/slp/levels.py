@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from meshwright.assignment.answer import Answer
 from meshwright.assignment.filters import fit_filters
-from meshwright.assignment.greedy import marks_in_time
 from meshwright.assignment.slp.audience import Audience
 from meshwright.assignment.slp.audience_kernel import join_marks
 from meshwright.assignment.slp.one_level import Division, Everyone, Limits, Settings, divide, relax
 from meshwright.assignment.slp.repair import repair
 from meshwright.kernels.random import stream
 from meshwright.problem import Problem
+from meshwright.problem.latency import marks_in_time
 
 Targets = npt.NDArray[np.int64]  # the target of each leaf, -1 for none
 Tell = Callable[[float], None]
