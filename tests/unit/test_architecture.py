@@ -30,6 +30,7 @@ STAGES = (
     "assignment",
     "evaluation",
     "experiments",
+    "report",
     "deployment",
     "lab",
     "cli",

@@ -52,6 +52,7 @@ def load_verbs() -> None:
         generate,
         ingest,
         lab,
+        report,
         sample,
         simulate,
         stats,
@@ -68,6 +69,7 @@ def load_verbs() -> None:
         export,
         simulate,
         assign,
+        report,
         deploy,
         lab,
     ):

@@ -1,0 +1,105 @@
+"""Distributions in few numbers: CCDFs, histograms, boxes, curves thinned for drawing, the knee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_POINTS = 240  # a curve of more points looks the same on any screen
+
+
+def summary(values: npt.ArrayLike) -> dict[str, Any]:
+    """Return mean, median, most, and the CCDF: (value, share of all with at least that value).
+
+    Examples
+    --------
+    >>> summary([1, 1, 3, 4])["ccdf"]
+    [[1, 1.0], [3, 0.5], [4, 0.25]]
+
+    """
+    array = np.asarray(values)
+    if len(array) == 0:
+        return {"mean": 0.0, "median": 0.0, "most": 0, "ccdf": []}
+    return {
+        "mean": short(array.mean()),
+        "median": short(np.median(array)),
+        "most": plain(array.max()),
+        "ccdf": ccdf(array),
+    }
+
+
+def ccdf(values: npt.NDArray[Any]) -> list[list[float]]:
+    """Return (value, share of all with at least that value), thinned."""
+    found, counts = np.unique(values, return_counts=True)
+    left = len(values) - np.concatenate(([0], np.cumsum(counts)[:-1]))
+    kept = thin(len(found))
+    return [[plain(found[i]), short(left[i] / len(values))] for i in kept]
+
+
+def histogram(values: npt.NDArray[Any]) -> list[list[int]]:
+    """Return (value, how many have it)."""
+    found, counts = np.unique(values, return_counts=True)
+    return [[int(value), int(n)] for value, n in zip(found, counts, strict=True)]
+
+
+def box(values: npt.ArrayLike) -> dict[str, float]:
+    """Return the five numbers of a box: least, quartiles, most.
+
+    Examples
+    --------
+    >>> box([1, 2, 3, 4, 5])
+    {'least': 1, 'low': 2.0, 'median': 3.0, 'high': 4.0, 'most': 5}
+
+    """
+    array = np.asarray(values)
+    if len(array) == 0:
+        return {"least": 0, "low": 0.0, "median": 0.0, "high": 0.0, "most": 0}
+    low, median, high = np.quantile(array, [0.25, 0.5, 0.75])
+    return {
+        "least": plain(array.min()),
+        "low": short(low),
+        "median": short(median),
+        "high": short(high),
+        "most": plain(array.max()),
+    }
+
+
+def thin(size: int, also: Sequence[int] = (), most: int = MOST_POINTS) -> list[int]:
+    """Return at most about `most` of the indices, both ends and those of `also` among them.
+
+    Half of them lie evenly and half geometrically: curves bend near their start.
+    """
+    if size <= most:
+        return list(range(size))
+    evenly = np.linspace(0, size - 1, most // 2)
+    closely = np.geomspace(1, size, most // 2) - 1
+    kept = np.unique(np.concatenate((evenly, closely)).round().astype(np.int64))
+    return sorted({*kept.tolist(), *also})
+
+
+def knee(height: npt.NDArray[np.float64]) -> int:
+    """Return where a rising curve stands highest above the line between its ends.
+
+    Examples
+    --------
+    >>> knee(np.array([0.0, 0.6, 0.8, 0.9, 1.0]))
+    1
+
+    """
+    if len(height) < 3:
+        return len(height) - 1
+    line = np.linspace(height[0], height[-1], len(height))
+    return int(np.argmax(height - line))
+
+
+def short(value: float, digits: int = 6) -> float:
+    """Return a number with as many digits as anyone reads."""
+    return float(f"{float(value):.{digits}g}")
+
+
+def plain(value: Any) -> Any:
+    """Return a number of NumPy's as Python has it, whole ones whole."""
+    return int(value) if isinstance(value, np.integer | int) else short(value)

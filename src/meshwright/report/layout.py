@@ -1,0 +1,107 @@
+"""Where to draw nodes: a force layout from a sketch by distances, or the ring of a small world.
+
+Fruchterman and Reingold's scheme with ForceAtlas2's degree-aware repulsion (Jacomy et al. 2014),
+begun from Brandes and Pich's Pivot MDS (2006), which already has the large shape right. Nothing is
+drawn by chance: the same links give the same picture. Coordinates are whole numbers, 0 to `SIDE`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+
+from meshwright.report import layout_kernel as kernel
+
+Floats = npt.NDArray[np.float64]
+Points = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+SIDE = 10_000
+PIVOTS = 24
+STEPS = 260
+GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by it never repeats a direction
+
+
+def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Points:
+    """Return where to draw n nodes, linked ones near each other."""
+    x, y = _sketch(n, edges)
+    degree = np.bincount(edges.ravel(), minlength=n)
+    mass = 1.0 + np.minimum(degree, 40) * 0.5
+    pull = np.full(len(edges), 1.0)
+    kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.2)
+    return _fit(x, y)
+
+
+def disc_layout(
+    radius: Floats, edges: npt.NDArray[np.int32], weight: Floats, steps: int = STEPS
+) -> tuple[Points, npt.NDArray[np.int32]]:
+    """Return where to draw discs that do not overlap, and their radii in the same unit."""
+    x, y = _sketch(len(radius), edges)
+    scale = float(np.sqrt(np.mean(radius**2))) if len(radius) else 1.0
+    mass = 1.0 + 2.0 * (radius / scale) ** 2
+    pull = 0.6 * weight / weight.max() + 0.02 if len(weight) else weight
+    kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.0)
+    # Room for links: the discs take about an eighth of the area that the points span.
+    span = max(float(np.ptp(x)), float(np.ptp(y)), 1e-9) if len(x) else 1.0
+    size = radius * np.sqrt(span**2 * 0.14 / max(float(np.pi * (radius**2).sum()), 1e-9))
+    kernel.part(x, y, size * 1.25, 400)
+    low = np.minimum((x - size).min(initial=0), (y - size).min(initial=0))
+    reach = max(float(np.ptp(np.concatenate((x - size, x + size)))), 1e-9) if len(x) else 1.0
+    reach = max(reach, float(np.ptp(np.concatenate((y - size, y + size)))) if len(y) else 1.0)
+    del low
+    return _fit(x, y, size), np.maximum(1, (size / reach * SIDE)).astype(np.int32)
+
+
+def ring_layout(order: npt.NDArray[np.int32]) -> Points:
+    """Return points on a circle: `order` lists the nodes as they stand around it."""
+    n = len(order)
+    angle = np.empty(n)
+    angle[order] = 2 * np.pi * np.arange(n) / max(n, 1) - np.pi / 2
+    return _fit(np.cos(angle), np.sin(angle))
+
+
+def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Return a first layout: the two directions in which distances to some pivots differ most."""
+    turn = np.arange(n) * GOLDEN
+    spiral = np.sqrt(np.arange(n) + 0.5)
+    x, y = spiral * np.cos(turn), spiral * np.sin(turn)
+    if len(edges) == 0 or n < 4:
+        return x, y
+    ends = (np.ones(len(edges)), (edges[:, 0], edges[:, 1]))
+    graph = coo_array(ends, shape=(n, n)).tocsr()
+    degree = np.bincount(edges.ravel(), minlength=n)
+    pivots = [int(np.argmax(degree))]
+    rows = []
+    for _ in range(min(PIVOTS, n)):
+        row = shortest_path(graph, directed=False, unweighted=True, indices=pivots[-1])
+        reached = np.isfinite(row)
+        row[~reached] = row[reached].max() + 2
+        rows.append(row)
+        # The next pivot is the node farthest from all before it.
+        pivots.append(int(np.argmax(np.min(rows, axis=0))))
+    squares = np.array(rows).T ** 2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    first = centred @ axes[0]
+    second = centred @ axes[1] if len(axes) > 1 else np.zeros(n)
+    reach = np.sqrt(n)
+    for points in (first, second):
+        if points[np.argmax(np.abs(points))] < 0:  # the sign of an axis is free: fix it
+            points *= -1
+        points *= reach / max(float(np.abs(points).max()), 1e-9)
+    # Nodes of equal distances fall on one point: a small spiral takes them apart.
+    return first + 0.1 * x, second + 0.1 * y
+
+
+def _fit(x: Floats, y: Floats, margin: Floats | float = 0.0) -> Points:
+    """Return the points scaled and moved into the square of `SIDE`, centred."""
+    if len(x) == 0:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    left, right = float((x - margin).min()), float((x + margin).max())
+    low, high = float((y - margin).min()), float((y + margin).max())
+    reach = max(right - left, high - low, 1e-9)
+    return (
+        ((x - (left + right) / 2) / reach * SIDE + SIDE / 2).round().astype(np.int32),
+        ((y - (low + high) / 2) / reach * SIDE + SIDE / 2).round().astype(np.int32),
+    )

@@ -1,0 +1,124 @@
+"""The page: one HTML file with its style, its scripts and its data inside, and nothing outside.
+
+Charts and pictures are drawn by the scripts beside this file, not by a chart library: the largest
+part of a report would be the library, and none draws an overlay that lights up.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from meshwright.report.packing import embedded, packed
+
+HERE = Path(__file__).parent / "page"
+SCRIPTS = (
+    "core.js",
+    "charts.js",
+    "picture_input.js",
+    "picture.js",
+    "overlays.js",
+    "assignments.js",
+    "main.js",
+)
+
+
+def render(document: dict[str, Any]) -> str:
+    """Return the page of a document."""
+    script = "\n".join(_text(name) for name in SCRIPTS)
+    style = _text("report.css")
+    text: str = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            document=document,
+            title=title(document),
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(embedded(packed(document))),
+            # Only our own script and style may run or load, whatever a name contains.
+            policy="; ".join(
+                (
+                    "default-src 'none'",
+                    f"script-src '{_hash(script)}'",
+                    f"style-src '{_hash(style)}'",
+                    "img-src data:",
+                    "base-uri 'none'",
+                    "form-action 'none'",
+                )
+            ),
+        )
+    )
+    return text
+
+
+def title(document: dict[str, Any]) -> str:
+    """Return what the report is about, in a line."""
+    names = []
+    for section in document["sections"]:
+        source = section.get("problem") or section["workload"]
+        names.append(source.get("name") or f"workload {source['digest'][:8]}")
+    return ", ".join(names)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number as people read it.
+
+    Examples
+    --------
+    >>> number(1770), number(2.16667), number(None), number(0.0)
+    ('1,770', '2.167', '–', '0')
+
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent; what is not all is never shown as all.
+
+    Examples
+    --------
+    >>> percent(1.0), percent(0.99999), percent(0.9633), percent(0.0), percent(0.00001)
+    ('100%', '99.9%', '96.3%', '0%', '0.1%')
+
+    """
+    if value is None:
+        return "–"
+    if value in (0, 1):
+        return f"{value:.0%}"
+    shown = f"{min(max(value, 0.001), 0.999) if 0 < value < 1 else value:.1%}"
+    return shown.replace(".0%", "%")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "percent": percent}
+    return environment
+
+
+@cache
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

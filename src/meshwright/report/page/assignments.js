@@ -1,0 +1,88 @@
+"use strict";
+// The charts of assignments, and filters drawn over the subscriptions they must hold.
+
+const AssignmentCharts = (() => {
+  const { svg, el, number, plural, tip } = Core;
+  const WORDS = { bandwidth: "bandwidth", delay_rms: "delay RMS", load_stdev: "load st. dev." };
+
+  const charts = {
+    triangle(figure, host, { assignments, triangle }) {
+      Charts.triangle(host, { label: "Bandwidth, delay and load", corners: triangle.corners.map((c) => WORDS[c]),
+        rows: assignments.map((a, index) => ({ label: a.label, index, shares: triangle.shares[index], shown: triangle.corners.map((c) => number(a[c])) })) });
+    },
+    "load-boxes"(figure, host, { assignments }) {
+      Charts.boxes(host, { label: "Load of the brokers", x: { label: "subscribers" }, rows: assignments.map((a, index) => ({ label: a.label, index, box: a.load_box })) });
+    },
+    "delay-boxes"(figure, host, { assignments }) {
+      Charts.boxes(host, { label: "Delays", x: { label: "delay" }, rows: assignments.map((a, index) => ({ label: a.label, index, box: a.delay.box })) });
+    },
+    "delay-ccdf"(figure, host, { assignments }) {
+      Charts.xy(host, { label: "Delay of the subscribers", kind: "step", x: { label: "delay", min: 0 }, y: { label: "share of subscribers with at least", min: 0, max: 1, format: Core.percent },
+        series: assignments.map((a, index) => ({ label: a.label, index, points: a.delay.ccdf })) });
+    },
+  };
+
+  function filters(root, { problem, assignments }) {
+    const host = root.querySelector(".plot"), told = root.querySelector(".told");
+    const chooser = root.querySelector("[data-broker]");
+    const state = { answer: 0, broker: -1, axes: [0, Math.min(1, problem.n_dimensions - 1)] };
+    chooser.append(el("option", { value: -1 }, "all leaves"));
+    problem.leaves.forEach((b) => chooser.append(el("option", { value: b }, problem.brokers[b])));
+    const flat = problem.n_dimensions === 1;
+
+    function draw(width) {
+      const height = Math.min(width * 0.8, 600), [i, j] = state.axes;
+      const answer = assignments[state.answer], drawn = problem.drawn;
+      const root = Charts.frame(width, height, "Filters over subscriptions");
+      const box = { left: 48, right: width - 12, top: 26, bottom: height - 42 };
+      const ends = (d) => drawn.low.map((p) => p[d]).concat(drawn.high.map((p) => p[d]), answer.filters.low.map((p) => p[d]), answer.filters.high.map((p) => p[d]));
+      const x = { label: `dimension ${i + 1}` }, y = { label: flat ? "subscriptions" : `dimension ${j + 1}` };
+      const sx = Charts.scale(x, ends(i), box.left, box.right);
+      const sy = flat ? { at: (v) => box.bottom - v * (box.bottom - box.top), ticks: [] } : Charts.scale(y, ends(j), box.bottom, box.top);
+      Charts.axes(root, x, y, sx, sy, box);
+      const rect = (low, high, attributes, row) => {
+        const top = flat ? sy.at(row[1]) : sy.at(high[j]), bottom = flat ? sy.at(row[0]) : sy.at(low[j]);
+        return svg("rect", { x: sx.at(low[i]), y: top, width: Math.max(sx.at(high[i]) - sx.at(low[i]), 1), height: Math.max(bottom - top, 1), ...attributes });
+      };
+      drawn.low.forEach((low, k) => {
+        if (state.broker >= 0 && answer.drawn_broker[k] !== state.broker) return;
+        const at = (k + 0.5) / drawn.low.length;
+        root.append(rect(low, drawn.high[k], { class: "wanted" }, [at, at + 0.002]));
+      });
+      answer.filters.low.forEach((low, k) => {
+        const broker = answer.filters.broker[k], leaf = problem.leaves.indexOf(broker);
+        if (leaf < 0 || (state.broker >= 0 && broker !== state.broker)) return;
+        const shape = rect(low, answer.filters.high[k], { class: `line solid s${leaf % 8} filter`, "data-of": broker, "pointer-events": "stroke",
+          fill: "none", "stroke-width": state.broker >= 0 ? 3 : 1.6 }, [0, 1]);
+        shape.addEventListener("pointermove", (event) => tip(`${problem.brokers[broker]}\n${plural(answer.loads[leaf], "subscriber")}\nfilter volume ${number(answer.bandwidths[leaf])}`, event.clientX, event.clientY));
+        shape.addEventListener("pointerleave", () => tip(""));
+        root.append(shape);
+      });
+      return [root];
+    }
+
+    function show() {
+      const answer = assignments[state.answer];
+      host.replaceChildren(...draw(Math.round(host.clientWidth)));
+      const leaf = problem.leaves.indexOf(state.broker);
+      const some = problem.drawn.every > 1 ? ` One subscription of every ${number(problem.drawn.every)} is drawn.` : "";
+      told.replaceChildren(el("p", {}, leaf < 0
+        ? `${answer.label}: filters of ${plural(problem.leaves.length, "leaf", "leaves")} over the boxes that subscribers want.${some}`
+        : `${problem.brokers[state.broker]}: ${plural(answer.loads[leaf], "subscriber")} (its fair share is ${number(problem.fair_loads[leaf])}), filter volume ${number(answer.bandwidths[leaf])}.${some}`));
+    }
+
+    chooser.addEventListener("change", () => { state.broker = Number(chooser.value); show(); });
+    root.querySelectorAll("[data-axis]").forEach((s) => s.addEventListener("change", () => { state.axes[Number(s.dataset.axis)] = Number(s.value); show(); }));
+    root.querySelectorAll("[data-answer]").forEach((b) => b.addEventListener("click", () => {
+      state.answer = Number(b.dataset.answer);
+      root.querySelectorAll("[data-answer]").forEach((o) => o.setAttribute("aria-pressed", String(o === b)));
+      show();
+    }));
+    let width = 0;
+    new ResizeObserver(() => {
+      if (host.clientWidth !== width) { width = host.clientWidth; show(); }
+    }).observe(host);
+  }
+
+  return { charts, filters };
+})();

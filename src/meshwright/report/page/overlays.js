@@ -1,0 +1,95 @@
+"use strict";
+// The charts of overlays, workloads and runs, by the name that the page gives them.
+
+const OverlayCharts = (() => {
+  const { number, percent, plural } = Core;
+
+  const note = (figure, words) => {
+    const caption = figure.querySelector("figcaption");
+    let p = caption.querySelector("p");
+    if (!p) caption.append((p = document.createElement("p")));
+    p.textContent = words;
+  };
+
+  function support(figure, host, { overlays }) {
+    const series = overlays.map((o, index) => ({ label: o.label, index, points: o.support_curve.points }));
+    const marks = [];
+    overlays.forEach((o, index) => {
+      const { knee, eighty_percent: many } = o.support_curve;
+      const one = overlays.length === 1;
+      marks.push({ index, x: knee.links, y: knee.support, text: one ? `knee: ${plural(knee.links, "link")}, ${percent(knee.support)}` : "knee", below: true });
+      if (many && one) marks.push({ index, x: many.links, y: many.support, text: `80% with ${percent(many.share_of_links)} of the links` });
+    });
+    // Two marks close together would write over each other.
+    if (marks.length === 2 && overlays.length === 1 && Math.abs(marks[0].y - marks[1].y) < 0.12) {
+      const gap = marks[0].y < marks[1].y;
+      marks[0].below = gap; marks[1].below = !gap;
+    }
+    const { knee, eighty_percent: many } = overlays[0].support_curve;
+    const first = overlays.length > 1 ? `${overlays[0].label}: ` : "";
+    note(figure, `${first}${first ? "the" : "The"} first ${percent(knee.share_of_links)} of the links bring ${percent(knee.support)} of the support; from that knee on each brings less.` +
+      (many ? ` ${percent(many.share_of_links)} of them bring 80%.` : ""));
+    Charts.xy(host, { label: "Support against links added", series, marks, height: 320,
+      x: { label: "links added", min: 0 }, y: { label: "support", min: 0, max: 1, format: percent } });
+  }
+
+  function degree(figure, host, { overlays }) {
+    if (overlays.length === 1) {
+      const d = overlays[0].degree;
+      note(figure, `Mean ${number(d.mean, 3)}, median ${number(d.median)}, most ${number(d.most)}.`);
+      if (d.most <= 200) {
+        Charts.columns(host, { label: "Links per node", values: d.histogram, x: { label: "links" }, y: { label: "nodes" } });
+        return;
+      }
+    } else note(figure, "Share of the nodes with at least that many links.");
+    ccdf(host, "Links per node", "links", "nodes", overlays.map((o, index) => ({ label: o.label, index, points: o.degree.ccdf })));
+  }
+
+  function ccdf(host, label, x, of, series, log = true) {
+    const all = series.flatMap((s) => s.points);
+    const most = Math.max(...all.map((p) => p[0]), 1);
+    // Logarithms show a tail; where there is none they would only mislead.
+    const curved = log && most > 12 && Math.min(...all.map((p) => p[1])) < 0.5;
+    Charts.xy(host, { label, series, kind: "step",
+      x: { label: x, log: curved, whole: true, min: curved ? undefined : 0 },
+      y: { label: `share of ${of} with at least`, log: curved, max: 1, min: curved ? undefined : 0, format: percent } });
+  }
+
+  function against(figure, host, overlays, key, label) {
+    const one = overlays.length === 1, values = overlays.map((o) => o.topic_sizes[key]);
+    const all = values.flatMap((v) => v.dots);
+    if (key === "components" && all.every((p) => p[1] === 1)) {
+      note(figure, "Every topic with two subscribers or more is in one component.");
+      host.remove();
+      return;
+    }
+    const large = Math.max(...all.map((p) => p[0]), 2) > 30;
+    note(figure, one ? "A dot is as large as the number of topics there." : "Means over topics of about the same size.");
+    const bounded = overlays.reduce((sum, o) => sum + o.topic_sizes.n_diameters_bounded, 0);
+    if (key === "diameter" && bounded) note(figure, `${figure.querySelector("p").textContent} Of ${plural(bounded, "large topic")} the diameter is an upper bound.`);
+    Charts.xy(host, { label, kind: one ? "dots" : "line",
+      series: overlays.map((o, index) => ({ label: o.label, index, points: one ? values[index].dots : values[index].means,
+        tell: (p) => `${one ? "" : "about "}${number(p[0])} subscribers\n${label}: ${number(p[1])}\n${plural(p[2], "topic")}` })),
+      x: { label: "subscribers", log: large }, y: { label, min: 0, whole: true } });
+  }
+
+  const runBars = (key, shown) => (figure, host, { runs }) => Charts.bars(host, { label: key,
+    rows: runs.map((r, index) => ({ label: `${r.label}: ${r.routing} on ${r.overlay}`, index, value: r.totals[key], shown: shown(r.totals[key]) })) });
+
+  const runCcdf = (key, label, of) => (figure, host, { runs }) =>
+    ccdf(host, label, label, of, runs.map((r, index) => ({ label: r.label, index, points: (r[key] || { ccdf: [] }).ccdf })).filter((s) => s.points.length), key !== "longest_path");
+
+  return {
+    support, degree,
+    diameter: (figure, host, s) => against(figure, host, s.overlays, "diameter", "diameter"),
+    components: (figure, host, s) => against(figure, host, s.overlays, "components", "components"),
+    "topics-per-node": (figure, host, s) => ccdf(host, "Topics per node", "topics", "nodes", [{ label: "", index: 0, points: s.workload.topics_per_node.ccdf }]),
+    "subscribers-per-topic": (figure, host, s) => ccdf(host, "Subscribers per topic", "subscribers", "topics", [{ label: "", index: 0, points: s.workload.subscribers_per_topic.ccdf }]),
+    "run-overhead": runBars("overhead_per_delivery", (v) => number(v, 3)),
+    "run-paths": runBars("hops_mean", (v) => `${number(v, 3)} hops`),
+    "run-load-max": runBars("load_max", (v) => number(v)),
+    "run-overhead-ccdf": runCcdf("overhead_per_publication", "receptions", "publications"),
+    "run-path-ccdf": runCcdf("longest_path", "hops", "publications"),
+    "run-load-ccdf": runCcdf("load", "messages", "nodes"),
+  };
+})();

@@ -1,0 +1,361 @@
+"use strict";
+// The picture of an overlay on a canvas: zoom, pan, hover, and a node or topic that lights up.
+
+const Picture = (() => {
+  const { el, number, percent, plural, tip, colour, onRepaint } = Core;
+  const SERIES = 8, NAMES = 70, STRONGEST = 3;
+
+  // What lights up with a topic: its members, the links among them, and the parts they form.
+  function lit(section, overlay, topic) {
+    const members = section.workload.subscribers && section.workload.subscribers[topic];
+    if (!members) return { members: null, inside: [], part: new Map() };
+    const parent = new Map(members.map((v) => [v, v]));
+    const root = (v) => {
+      while (parent.get(v) !== v) {
+        parent.set(v, parent.get(parent.get(v)));
+        v = parent.get(v);
+      }
+      return v;
+    };
+    const inside = [];
+    if (overlay.edges) {
+      const { one, other } = overlay.edges;
+      for (let e = 0; e < one.length; e += 1)
+        if (parent.has(one[e]) && parent.has(other[e])) {
+          inside.push(e);
+          parent.set(root(one[e]), root(other[e]));
+        }
+    }
+    const sizes = new Map();
+    for (const v of members) sizes.set(root(v), (sizes.get(root(v)) || 0) + 1);
+    const rank = new Map([...sizes].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([r], i) => [r, i]));
+    return { members, inside, part: new Map(members.map((v) => [v, overlay.edges ? rank.get(root(v)) : 0])) };
+  }
+
+  function neighboursOf(overlay, node) {
+    const found = [];
+    if (overlay.edges) {
+      const { one, other } = overlay.edges;
+      for (let e = 0; e < one.length; e += 1) {
+        if (one[e] === node) found.push(other[e]);
+        else if (other[e] === node) found.push(one[e]);
+      }
+    }
+    return found;
+  }
+
+  // Of each group its strongest links: all of them would hide each other.
+  function strongest(links, n) {
+    if (links.kept) return links.kept;
+    const of = Array.from({ length: n }, () => []);
+    links.count.forEach((_, e) => { of[links.one[e]].push(e); of[links.other[e]].push(e); });
+    const kept = new Set(of.flatMap((all) => all.sort((a, b) => links.count[b] - links.count[a] || a - b).slice(0, STRONGEST)));
+    links.kept = [...kept].sort((a, b) => a - b);
+    return links.kept;
+  }
+
+  function show(root, section) {
+    const canvas = root.querySelector("canvas"), pen = canvas.getContext("2d");
+    const { workload, overlays } = section;
+    const nodeName = (v) => (workload.node_names ? workload.node_names[v] : `node ${v}`);
+    const topicName = (t) => (workload.topic_names ? workload.topic_names[t] : `topic ${t}`);
+    const state = { overlay: 0, choice: null, light: null, near: null, hover: -1, zoom: 1, x: 0, y: 0, heads: null };
+    const size = { width: 0, height: 0 };
+    const overlay = () => overlays[state.overlay];
+    const drawing = () => overlay().picture;
+
+    // From the drawing's units to pixels: the whole fits at zoom 1.
+    function fit() {
+      const { x, y, radius } = drawing();
+      let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+      for (let i = 0; i < x.length; i += 1) {
+        const r = radius ? radius[i] : 0;
+        left = Math.min(left, x[i] - r); right = Math.max(right, x[i] + r);
+        top = Math.min(top, y[i] - r); bottom = Math.max(bottom, y[i] + r);
+      }
+      if (!x.length) [left, right, top, bottom] = [0, 1, 0, 1];
+      const room = 1 - 2 * Math.min(46 / Math.min(size.width, size.height), 0.2);
+      const by = Math.min(size.width / Math.max(right - left, 1), size.height / Math.max(bottom - top, 1)) * room;
+      return { by, cx: (left + right) / 2, cy: (top + bottom) / 2 };
+    }
+    let base = null;
+    const scaleOf = () => base.by * state.zoom;
+    const px = (x) => (x - base.cx) * scaleOf() + size.width / 2 + state.x;
+    const py = (y) => (y - base.cy) * scaleOf() + size.height / 2 + state.y;
+
+    const dot = (i) => {
+      const { radius, x } = drawing();
+      if (radius) return Math.max(radius[i] * scaleOf(), 3);
+      const few = Math.min(1.6, Math.max(0.7, Math.sqrt(260 / x.length)));
+      return (2.2 + 1.15 * Math.sqrt(Math.min(overlay().degree.of_node[i], 120))) * few * Math.min(Math.sqrt(state.zoom), 2.2);
+    };
+
+    function resize() {
+      const box = canvas.getBoundingClientRect(), ratio = devicePixelRatio || 1;
+      if (!box.width) return;
+      size.width = box.width; size.height = box.height;
+      canvas.width = Math.round(box.width * ratio); canvas.height = Math.round(box.height * ratio);
+      base = fit();
+      paint();
+    }
+
+    let waiting = false;
+    function paint() {
+      if (waiting || !base) return;
+      waiting = true;
+      requestAnimationFrame(() => { waiting = false; draw(); });
+    }
+
+    function line(i, j) {
+      const { x, y } = drawing();
+      pen.moveTo(px(x[i]), py(y[i]));
+      pen.lineTo(px(x[j]), py(y[j]));
+    }
+
+    function disc(i, fill, stroke, grow = 1) {
+      const { x, y } = drawing();
+      pen.beginPath();
+      pen.arc(px(x[i]), py(y[i]), dot(i) * grow, 0, 7);
+      if (fill) { pen.fillStyle = fill; pen.fill(); }
+      if (stroke) { pen.strokeStyle = stroke; pen.stroke(); }
+    }
+
+    function draw() {
+      const ratio = devicePixelRatio || 1, ink = colour("ink"), paper = colour("paper"), edge = colour("edge");
+      const hues = Array.from({ length: SERIES }, (_, i) => colour(`s${i}`));
+      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+      pen.fillStyle = paper;
+      pen.fillRect(0, 0, size.width, size.height);
+      if (drawing().of === "groups") drawGroups({ ink, paper, edge, hues });
+      else drawNodes({ ink, paper, edge, hues });
+      pen.globalAlpha = 1;
+    }
+
+    function drawNodes({ ink, paper, edge, hues }) {
+      const { x } = drawing(), { one, other } = overlay().edges, { light, near, choice } = state;
+      const dim = light || near, crowd = Math.min(1, 900 / Math.max(one.length, 1));
+      pen.lineWidth = 1;
+      pen.strokeStyle = edge;
+      pen.globalAlpha = dim ? 0.13 : 0.3 + 0.6 * crowd;
+      pen.beginPath();
+      for (let e = 0; e < one.length; e += 1) line(one[e], other[e]);
+      pen.stroke();
+      pen.globalAlpha = 1;
+      pen.lineWidth = 2;
+      if (light)
+        for (const e of light.inside) {
+          pen.strokeStyle = hues[light.part.get(one[e]) % SERIES];
+          pen.beginPath(); line(one[e], other[e]); pen.stroke();
+        }
+      if (near) {
+        pen.strokeStyle = hues[0];
+        pen.beginPath();
+        for (const v of near) line(choice.id, v);
+        pen.stroke();
+      }
+      const bright = light ? (v) => light.part.has(v) : near ? (v) => v === choice.id || near.has(v) : () => true;
+      pen.lineWidth = x.length > 400 ? 0.6 : 1.2;
+      for (let v = 0; v < x.length; v += 1) if (!bright(v)) { pen.globalAlpha = 0.28; disc(v, edge, null); }
+      pen.globalAlpha = 1;
+      for (let v = 0; v < x.length; v += 1)
+        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : 0], paper, dim ? 1.25 : 1);
+      pen.lineWidth = 2;
+      if (state.hover >= 0) disc(state.hover, null, ink, 1.6);
+      // Names: of what is chosen first, then by links, where there is room.
+      const order = Array.from(x.keys()).filter(bright).sort((a, b) => overlay().degree.of_node[b] - overlay().degree.of_node[a] || a - b);
+      if (near) order.sort((a, b) => (b === choice.id) - (a === choice.id));
+      names(order, ink, paper, nodeName, x.length <= 80 || dim || state.zoom > 2 ? NAMES : 14);
+    }
+
+    function drawGroups({ ink, paper, edge, hues }) {
+      const { x, size: held, links, group } = drawing(), { light, near, choice } = state;
+      const most = Math.max(...links.count, 1), wide = (n) => 0.5 + 7 * Math.sqrt(n / most);
+      const own = choice && choice.kind === "node" ? group[choice.id] : -1;
+      pen.strokeStyle = edge;
+      for (const e of strongest(links, held.length)) {
+        pen.globalAlpha = light || own >= 0 ? 0.12 : 0.25 + 0.45 * (links.count[e] / most);
+        pen.lineWidth = wide(links.count[e]);
+        pen.beginPath(); line(links.one[e], links.other[e]); pen.stroke();
+      }
+      pen.globalAlpha = 0.85;
+      if (light && overlay().edges) {
+        for (const [pair, n] of light.between) {
+          pen.strokeStyle = hues[0];
+          pen.lineWidth = Math.max(1, wide(n));
+          pen.beginPath(); line(Math.floor(pair / held.length), pair % held.length); pen.stroke();
+        }
+      }
+      if (near) {
+        const counts = new Map();
+        for (const v of near) counts.set(group[v], (counts.get(group[v]) || 0) + 1);
+        pen.strokeStyle = hues[0];
+        for (const [g, n] of counts) { pen.lineWidth = 1 + n; pen.beginPath(); line(own, g); pen.stroke(); }
+      }
+      for (let g = 0; g < x.length; g += 1) {
+        pen.globalAlpha = 1;
+        pen.lineWidth = 1.2;
+        disc(g, paper, g === own ? hues[1] : edge);
+        pen.globalAlpha = light ? 0.1 : 0.22;
+        disc(g, hues[0], null);
+        pen.globalAlpha = 1;
+        if (g === own) { pen.lineWidth = 3; disc(g, null, hues[1]); }
+        // The part of a group that wants the topic, as a part of its area.
+        if (light && light.count[g]) disc(g, hues[0], null, Math.sqrt(light.count[g] / held[g]));
+      }
+      if (state.hover >= 0) { pen.lineWidth = 2; disc(state.hover, null, ink, 1.08); }
+      const order = Array.from(x.keys());
+      if (own >= 0) order.sort((a, b) => (b === own) - (a === own));
+      if (!light) names(order, ink, paper, (g) => number(held[g]), NAMES, true);
+    }
+
+    function names(order, ink, paper, name, most, inside = false) {
+      const { x, y } = drawing(), taken = [];
+      pen.font = "12px system-ui, sans-serif";
+      pen.textBaseline = "middle";
+      pen.textAlign = inside ? "center" : "left";
+      pen.lineJoin = "round";
+      let n = 0;
+      for (const i of order) {
+        if (n >= most) break;
+        const r = dot(i), cx = px(x[i]), cy = py(y[i]);
+        if (cx < 0 || cx > size.width || cy < 0 || cy > size.height) continue;
+        const full = name(i), text = full.length > 28 ? `${full.slice(0, 27)}…` : full;
+        const width = pen.measureText(text).width;
+        const left = inside ? cx - width / 2 : cx + r + 5 + width > size.width ? cx - r - 5 - width : cx + r + 5;
+        const box = [left - 2, cy - 8, left + width + 2, cy + 8];
+        if (inside && width > r * 1.8) continue;
+        if (taken.some((b) => box[0] < b[2] && box[2] > b[0] && box[1] < b[3] && box[3] > b[1])) continue;
+        taken.push(box);
+        n += 1;
+        pen.textAlign = "left";
+        if (!inside) { pen.lineWidth = 3.5; pen.strokeStyle = paper; pen.strokeText(text, left, cy); }
+        pen.fillStyle = ink;
+        pen.fillText(text, left, cy);
+      }
+    }
+
+    function headOf(group) {
+      if (!state.heads) {
+        const degrees = overlay().degree.of_node, heads = [];
+        drawing().group.forEach((g, v) => { if (heads[g] === undefined || degrees[v] > degrees[heads[g]]) heads[g] = v; });
+        state.heads = heads;
+      }
+      return state.heads[group];
+    }
+
+    function describe(i) {
+      const o = overlay(), { light, choice } = state;
+      if (drawing().of === "nodes") {
+        const wants = light ? `\n${light.part.has(i) ? "wants" : "does not want"} ${topicName(choice.id)}` : "";
+        return `${nodeName(i)}\n${plural(o.degree.of_node[i], "link")}, ${plural(workload.topics_of_node[i], "topic")}${wants}`;
+      }
+      const { size: held, links_inside: inside } = drawing();
+      const wants = light && light.members ? `\n${number(light.count[i])} want ${topicName(choice.id)}` : "";
+      return `${plural(held[i], "node")} around ${nodeName(headOf(i))}\n${plural(inside[i], "link")} among them${wants}`;
+    }
+
+    function choose(choice) {
+      state.choice = choice;
+      state.light = state.near = null;
+      const o = overlay();
+      if (choice && choice.kind === "topic") {
+        state.light = lit(section, o, choice.id);
+        if (drawing().of === "groups") {
+          const { group, size: held } = drawing(), count = new Array(held.length).fill(0), between = new Map();
+          for (const v of state.light.members || []) count[group[v]] += 1;
+          for (const e of state.light.inside) {
+            const a = group[o.edges.one[e]], b = group[o.edges.other[e]];
+            if (a !== b) {
+              const pair = Math.min(a, b) * held.length + Math.max(a, b);
+              between.set(pair, (between.get(pair) || 0) + 1);
+            }
+          }
+          Object.assign(state.light, { count, between });
+        }
+      }
+      if (choice && choice.kind === "node") state.near = new Set(neighboursOf(o, choice.id));
+      tell();
+      paint();
+    }
+
+    const told = root.querySelector(".told");
+    function tell() {
+      const o = overlay(), { choice } = state;
+      if (!choice) {
+        const grouped = drawing().of === "groups"
+          ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? " along the ring" : " of well-linked nodes"}: the number in a disc is its nodes, the width of a line the links between two groups, drawn for the strongest.`
+          : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}.`;
+        told.replaceChildren(el("p", { class: "what" }, `${grouped} Point at one, or choose a topic to see who it joins.`));
+      } else if (choice.kind === "node") {
+        const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map(nodeName);
+        const some = near.slice(0, 8).join(", ") + (near.length > 8 ? ` and ${number(near.length - 8)} more` : "");
+        told.replaceChildren(el("p", {}, el("b", {}, nodeName(choice.id)), ` has ${plural(o.degree.of_node[choice.id], "link")} and wants ${plural(workload.topics_of_node[choice.id], "topic")}.`),
+          el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "Linked to nobody." : "The links are too many to be listed here."));
+      } else {
+        const t = choice.id, c = o.topics, parts = c.components[t], n = workload.subscribers_of_topic[t];
+        const low = c.diameter_low[t], high = c.diameter_high[t], wide = low === high ? number(low) : `${number(low)} to ${number(high)}`;
+        const how = n < 2 ? "there is nobody to join" : parts === 1 ? `connected, diameter ${wide}`
+          : `in ${number(parts)} components, the largest with ${percent(c.largest[t] / n)} of them; largest diameter ${wide}`;
+        told.replaceChildren(el("p", {}, el("b", {}, topicName(t)), `: ${plural(n, "subscriber")}, ${plural(c.links[t], "link")} among them, ${how}.`),
+          el("p", { class: "what" }, !state.light.members ? "Its subscribers are too many to be listed here."
+            : parts > 1 && drawing().of === "nodes" ? "Each component has its own colour." : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "What does not want the topic is faded."));
+      }
+    }
+
+    function zoomAt(factor, x = size.width / 2, y = size.height / 2) {
+      const next = Math.min(40, Math.max(0.5, state.zoom * factor)), by = next / state.zoom;
+      state.x = (state.x + size.width / 2 - x) * by + x - size.width / 2;
+      state.y = (state.y + size.height / 2 - y) * by + y - size.height / 2;
+      state.zoom = next;
+      paint();
+    }
+    function whole() { Object.assign(state, { zoom: 1, x: 0, y: 0 }); paint(); }
+
+    function at(x, y) {
+      const p = drawing();
+      let best = -1, least = Infinity;
+      for (let i = 0; i < p.x.length; i += 1) {
+        const d = Math.hypot(px(p.x[i]) - x, py(p.y[i]) - y) - dot(i);
+        if (d < least) [best, least] = [i, d];
+      }
+      return least < (p.radius ? 0 : 9) ? best : -1;
+    }
+
+    function centre(i) {
+      const { x, y } = drawing();
+      state.x += size.width / 2 - px(x[i]);
+      state.y += size.height / 2 - py(y[i]);
+      paint();
+    }
+
+    PictureInput.listen({ root, canvas, state, at, describe, choose, zoomAt, whole, paint, tip, drawing });
+    PictureInput.search({ root, workload, nodeName, topicName,
+      details: (kind, id) => (kind === "node" ? plural(overlay().degree.of_node[id], "link") : plural(workload.subscribers_of_topic[id], "subscriber")),
+      pick: (choice) => {
+        choose(choice);
+        if (choice.kind === "node" && state.zoom > 1) centre(drawing().of === "groups" ? drawing().group[choice.id] : choice.id);
+      } });
+    PictureInput.chips({ root, workload, overlay, topicName, choose });
+    root.querySelectorAll("[data-overlay]").forEach((button) => button.addEventListener("click", () => {
+      root.querySelectorAll("[data-overlay]").forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
+      Object.assign(state, { overlay: Number(button.dataset.overlay), hover: -1, heads: null, zoom: 1, x: 0, y: 0 });
+      base = fit();
+      PictureInput.chips({ root, workload, overlay, topicName, choose });
+      choose(state.choice);
+    }));
+    new ResizeObserver(resize).observe(canvas);
+    onRepaint(() => { if (base) draw(); });
+    resize();
+    choose(null);
+    draw();
+    // Where a node is on the screen: for those who drive the page by program.
+    root.where = (name) => {
+      const v = workload.node_names.indexOf(name), i = drawing().of === "groups" ? drawing().group[v] : v;
+      const box = canvas.getBoundingClientRect();
+      return { x: box.left + px(drawing().x[i]), y: box.top + py(drawing().y[i]) };
+    };
+    root.lit = () => ({ choice: state.choice, members: state.light ? (state.light.members || []).length : 0, links: state.light ? state.light.inside.length : 0, zoom: state.zoom });
+  }
+
+  return { show };
+})();
