@@ -25,6 +25,7 @@ import numpy.typing as npt
 from meshwright.assignment.bound_kernel import add_boxes, combine, find_homes, raise_to
 from meshwright.kernels.threads import in_parts
 from meshwright.problem import Density, Problem
+from meshwright.problem.latency import marks_in_time
 
 MOST_CELLS = 1 << 20  # of the grid: about a thousand lines in each of two dimensions
 N_SAMPLED = 20_000  # subscribers that tell which leaves belong together
