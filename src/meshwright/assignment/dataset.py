@@ -13,7 +13,14 @@ import pyarrow as pa
 
 from meshwright.assignment.answer import Answer, Filters
 from meshwright.assignment.check import Report, check_tables
-from meshwright.datasets import Manifest, open_dataset, read_table, staging, write_table
+from meshwright.datasets import (
+    Manifest,
+    Staging,
+    open_dataset,
+    read_table,
+    staging,
+    write_table,
+)
 from meshwright.errors import InputError
 from meshwright.problem import Problem
 from meshwright.problem.dataset import density_of, lists, load_problem, matrix_of
@@ -44,28 +51,35 @@ def write_answer(
                 }
             ),
         )
-        filters = answer.filters
-        write_table(
-            stage.table("filters"),
-            pa.table(
-                {
-                    "broker": pa.array(filters.broker.astype(np.int32)),
-                    "low": lists(filters.low),
-                    "high": lists(filters.high),
-                }
-            ),
-        )
-        return stage.publish(
+        return publish(stage, answer, problem, overrides or {})
+
+
+def publish(
+    stage: Staging, answer: Answer, problem: str | Path, overrides: Mapping[str, Any]
+) -> Manifest:
+    """Write the filters and publish a dataset whose table `assignment` is written."""
+    filters = answer.filters
+    write_table(
+        stage.table("filters"),
+        pa.table(
             {
-                "problem": str(Path(problem).absolute()),
-                "problem_digest": _stored_digest(problem),
-                "overrides": _plain_limits(overrides or {}),
-                "method": answer.method,
-                "parameters": _told(dict(answer.parameters)),
-                "seconds": round(answer.seconds, 3),
-                **certificate(answer),
+                "broker": pa.array(filters.broker.astype(np.int32)),
+                "low": lists(filters.low),
+                "high": lists(filters.high),
             }
-        )
+        ),
+    )
+    return stage.publish(
+        {
+            "problem": str(Path(problem).absolute()),
+            "problem_digest": _stored_digest(problem),
+            "overrides": _plain_limits(overrides),
+            "method": answer.method,
+            "parameters": _told(dict(answer.parameters)),
+            "seconds": round(answer.seconds, 3),
+            **certificate(answer),
+        }
+    )
 
 
 def certificate(answer: Answer) -> dict[str, Any]:

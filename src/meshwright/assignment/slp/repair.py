@@ -33,17 +33,26 @@ def repair(problem: Problem, marks: npt.NDArray[np.uint64], leaf_of: Leaves) -> 
     now = _placement(group_of, leaf_of, counts, n_leaves)
     then = place(masks, counts, problem.load_limits(problem.beta_max), now)
     keys = box_keys(problem.low, problem.high)
-    leaf_of = _move(leaf_of, group_of, _table(now), then, keys)
+    leaf_of = _move(leaf_of, group_of, table_of(now), then, keys)
     over = np.flatnonzero(leaf_of < 0)
     loads = np.bincount(leaf_of[leaf_of >= 0], minlength=n_leaves)
-    capacity = np.maximum(problem.leaf_capacity, np.finfo(float).tiny)
-    for who in over.tolist():
-        bits = marks[who]
-        in_time = [i for i in range(n_leaves) if (int(bits[i >> 6]) >> (i & 63)) & 1]
-        leaf = min(in_time, key=lambda i: ((loads[i] + 1) / capacity[i], i))
-        leaf_of[who] = leaf
-        loads[leaf] += 1
+    leaf_of[over] = least_loaded(problem, marks[over], loads)
     return leaf_of, len(over)
+
+
+def least_loaded(
+    problem: Problem, marks: npt.NDArray[np.uint64], loads: npt.NDArray[np.int64]
+) -> Leaves:
+    """Return a leaf in time for each, in turn the one least loaded for its capacity."""
+    loads = loads.copy()
+    capacity = np.maximum(problem.leaf_capacity, np.finfo(float).tiny)
+    found = np.empty(len(marks), np.int32)
+    for who, bits in enumerate(marks.tolist()):
+        in_time = [i for i in range(len(loads)) if (bits[i >> 6] >> (i & 63)) & 1]
+        leaf = min(in_time, key=lambda i: ((loads[i] + 1) / capacity[i], i))
+        found[who] = leaf
+        loads[leaf] += 1
+    return found
 
 
 def _placement(
@@ -61,7 +70,7 @@ def _placement(
     return Placement(group, (pairs % n_leaves).astype(np.int32), number.astype(np.int64), left)
 
 
-def _table(placement: Placement) -> dict[tuple[int, int], int]:
+def table_of(placement: Placement) -> dict[tuple[int, int], int]:
     """Return how many of each group are at each leaf."""
     rows = zip(placement.group.tolist(), placement.leaf.tolist(), strict=True)
     return dict(zip(rows, placement.count.tolist(), strict=True))
@@ -76,7 +85,7 @@ def _move(
 ) -> Leaves:
     """Return leaves by the new placement: members stay where their group still has a place."""
     leaf_of = leaf_of.copy()
-    wanted = _table(then)
+    wanted = table_of(then)
     changed = {pair[0] for pair in now.keys() | wanted.keys() if now.get(pair) != wanted.get(pair)}
     for group in sorted(changed):
         members = np.flatnonzero(group_of == group)
