@@ -72,7 +72,7 @@ def generate(
     weights = popularity(family, topics, alpha=alpha, rate=rate)
     low, high = subscriptions
     progress = progress or no_progress()
-    draw_nodes = _drawer(draw, weights, low, high, seed)
+    draw_nodes = drawer(draw, weights, low, high, seed)
     partitions = partitions or max(parallelism(spark), nodes * (low + high) // 2 // 4_000_000)
     n_blocks = -(-nodes // BLOCK)
     with staging(Path(out), "workload", force=force) as stage:
@@ -156,8 +156,8 @@ def numbered_names(spark: SparkSession, prefix: str, count: int, partitions: int
 Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
 
 
-def _drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
-    """Return the function (first node, count) -> (sizes, topics)."""
+def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
+    """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
     from meshwright.workload import draw_kernel as kernel
 
     if draw == "successive":
