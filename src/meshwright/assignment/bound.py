@@ -16,6 +16,8 @@ out and boxes shrunk to those that stay: fewer subscriptions per cell, so the bo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -63,11 +65,21 @@ def lower_bound(problem: Problem, *, most_cells: int = MOST_CELLS) -> Bound:
     ]
     kept = thin_out(lines, most_cells)
     is_exact = all(len(one) == len(other) for one, other in zip(lines, kept, strict=True))
-    told = tuple(len(axis) for axis in kept)
-    if any(len(axis) < 2 for axis in kept):
+    return bound_on(problem, kept, is_exact, _InMemory)
+
+
+def bound_on(
+    problem: Problem,
+    lines: list[Floats],
+    is_exact: bool,
+    clusters: Callable[[Problem, list[Floats]], Clusters],
+) -> Bound:
+    """Return the bound on the grid of some lines."""
+    told = tuple(len(axis) for axis in lines)
+    if any(len(axis) < 2 for axis in lines):
         return Bound(0.0, told, is_exact)
-    needed = _Clusters(problem, kept).needed()
-    return Bound(float(needed @ _cell_measures(problem.density, kept).ravel()), told, is_exact)
+    needed = clusters(problem, lines).needed()
+    return Bound(float(needed @ _cell_measures(problem.density, lines).ravel()), told, is_exact)
 
 
 def thin_out(lines: list[Floats], most_cells: int) -> list[Floats]:
@@ -90,64 +102,50 @@ def thin_out(lines: list[Floats], most_cells: int) -> list[Floats]:
     return kept
 
 
-class _Clusters:
+class Clusters(ABC):
     """The leaves gathered into ever larger clusters, and who can be served in each."""
 
-    def __init__(self, problem: Problem, lines: list[Floats]) -> None:
-        self._problem = problem
-        self._shape = tuple(len(axis) - 1 for axis in lines)
-        # A box has the cells from `first` up to, not including, `last`, in each dimension.
-        self._first, self._last = np.empty((2, len(lines), problem.n_subscribers), np.int32)
-        for k, axis in enumerate(lines):
-            self._first[k] = np.searchsorted(axis, problem.low[:, k], "left")
-            self._last[k] = np.searchsorted(axis, problem.high[:, k], "right") - 1
-        marks = marks_in_time(problem)
+    def __init__(self, problem: Problem, lines: list[Floats], sample: Words) -> None:
+        """Gather the leaves by the bits of leaves of some subscribers."""
+        self.shape = tuple(len(axis) - 1 for axis in lines)
         n_leaves = len(problem.tree.leaves)
-        self._children = _gather(marks, n_leaves)
-        self._masks, above = _outline(self._children, n_leaves, marks.shape[1])
-        homes = np.empty(len(marks), np.int64)
-        in_parts(
-            lambda first, last: find_homes(
-                marks[first:last], self._masks, above, homes[first:last]
-            ),
-            len(marks),
-        )
-        homes[(self._first >= self._last).any(axis=0)] = -1  # boxes without a cell
-        order = np.argsort(homes, kind="stable")
-        places = np.searchsorted(homes[order], np.arange(len(self._masks) + 1))
-        self._members = [order[places[c] : places[c + 1]] for c in range(len(self._masks))]
+        self._problem = problem
+        self._children = _gather(sample, n_leaves)
+        self.masks, self.above = _outline(self._children, n_leaves, sample.shape[1])
         self._limits = problem.load_limits(problem.beta_max)
+
+    @abstractmethod
+    def own(self, cluster: int) -> tuple[int, npt.NDArray[np.int32]]:
+        """Return how many have all their leaves in a cluster but not below it, and by cell."""
 
     def needed(self) -> npt.NDArray[np.int32]:
         """Return how many brokers each cell needs at least."""
-        n_cells = prod(self._shape)
+        n_cells = prod(self.shape)
         # By cluster: subscriptions and brokers of each cell, and how many subscribers in all.
         found: dict[int, tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], int]] = {}
         for cluster in _upwards(self._children):
-            members = self._members[cluster]
+            n_own, own = self.own(cluster)
             below = [found.pop(child) for child in self._children[cluster] if child in found]
-            n_members = len(members) + sum(n for _, _, n in below)
+            n_members = n_own + sum(n for _, _, n in below)
             if n_members == 0:
                 continue
             counts, needed, _ = below[0] if below else (*np.zeros((2, n_cells), np.int32), 0)
             for other_counts, other_needed, _ in below[1:]:
                 counts += other_counts
                 needed += other_needed
-            if len(members):
-                own = np.zeros(n_cells, np.int32)
-                add_boxes(self._first, self._last, members, np.array(self._shape), own)
+            if n_own:
                 counts += own
-            raise_to(needed, counts, self._fewest(cluster, n_members))
+            raise_to(needed, counts, self._fewest(cluster, int(counts.max())))
             found[cluster] = counts, needed, n_members
-        return found[len(self._masks) - 1][1] if found else np.zeros(n_cells, np.int32)
+        return found[len(self.masks) - 1][1] if found else np.zeros(n_cells, np.int32)
 
     def _fewest(self, cluster: int, n_members: int) -> npt.NDArray[np.int32]:
-        """Return the fewest brokers of a cluster for each number of its subscribers.
+        """Return the fewest brokers of a cluster for each number of its subscribers, up to some.
 
         A broker is the cluster's when all leaves below it are; brokers above count for none.
         """
         tree = self._problem.tree
-        mask = self._masks[cluster]
+        mask = self.masks[cluster]
         room: dict[int, npt.NDArray[np.int64]] = {}
         whole: dict[int, bool] = {}
         index = {int(leaf): i for i, leaf in enumerate(tree.leaves)}
@@ -172,7 +170,44 @@ class _Clusters:
         return numbers.astype(np.int32)
 
 
-def _gather(marks: Words, n_leaves: int) -> list[tuple[int, ...]]:
+class _InMemory(Clusters):
+    """Clusters of a problem in memory."""
+
+    def __init__(self, problem: Problem, lines: list[Floats]) -> None:
+        marks = marks_in_time(problem)
+        super().__init__(problem, lines, marks[:: max(1, -(-len(marks) // N_SAMPLED))])
+        # A box has the cells from `first` up to, not including, `last`, in each dimension.
+        self._first, self._last = cells_of(problem.low, problem.high, lines)
+        homes = np.empty(len(marks), np.int64)
+        in_parts(
+            lambda first, last: find_homes(
+                marks[first:last], self.masks, self.above, homes[first:last]
+            ),
+            len(marks),
+        )
+        homes[(self._first >= self._last).any(axis=0)] = -1  # boxes without a cell
+        order = np.argsort(homes, kind="stable")
+        places = np.searchsorted(homes[order], np.arange(len(self.masks) + 1))
+        self._members = [order[places[c] : places[c + 1]] for c in range(len(self.masks))]
+
+    def own(self, cluster: int) -> tuple[int, npt.NDArray[np.int32]]:
+        members = self._members[cluster]
+        counts = np.zeros(prod(self.shape) if len(members) else 0, np.int32)
+        if len(members):
+            add_boxes(self._first, self._last, members, np.array(self.shape), counts)
+        return len(members), counts
+
+
+def cells_of(low: Floats, high: Floats, lines: list[Floats]) -> npt.NDArray[np.int32]:
+    """Return the first cell of each box, and the one after its last, by dimension."""
+    cells = np.empty((2, len(lines), len(low)), np.int32)
+    for k, axis in enumerate(lines):
+        cells[0, k] = np.searchsorted(axis, low[:, k], "left")
+        cells[1, k] = np.searchsorted(axis, high[:, k], "right") - 1
+    return cells
+
+
+def _gather(sample: Words, n_leaves: int) -> list[tuple[int, ...]]:
     """Return the children of each cluster: leaves first, then pairs of those before, up to all."""
     children: list[tuple[int, ...]] = [()] * n_leaves
     if n_leaves == 1:
@@ -180,8 +215,9 @@ def _gather(marks: Words, n_leaves: int) -> list[tuple[int, ...]]:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    sample = marks[:: max(1, -(-len(marks) // N_SAMPLED))]
-    bits = np.unpackbits(sample.view(np.uint8), axis=1, bitorder="little")[:, :n_leaves]
+    bits = np.unpackbits(np.ascontiguousarray(sample).view(np.uint8), axis=1, bitorder="little")[
+        :, :n_leaves
+    ]
     both = bits.T.astype(np.float64) @ bits
     served = np.maximum(np.minimum.outer(np.diag(both), np.diag(both)), 1.0)
     apart = 1.0 - both / served

@@ -8,6 +8,7 @@ have no other leaf in time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, floor
 
@@ -72,10 +73,24 @@ class Obstacle:
         }
 
 
-def find_obstacle(problem: Problem) -> Obstacle | None:
+Groups = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]  # bits of leaves, and how many
+
+
+def find_obstacle(
+    problem: Problem,
+    groups: Callable[[float], Groups] | None = None,
+    least_delay: float | None = None,
+) -> Obstacle | None:
     """Return what keeps a problem from having a feasible answer, None when it has one.
 
     Cost: a maximum flow; a dozen or two where there is an obstacle.
+
+    Parameters
+    ----------
+    groups, least_delay
+        For a problem whose subscribers are not in memory: the groups of those with the same leaves
+        in time when all who allow less allow a given delay, and the least that one allows.
+
 
     Examples
     --------
@@ -87,7 +102,10 @@ def find_obstacle(problem: Problem) -> Obstacle | None:
 it could with beta_max 2 or with max_delay 6 for all
 
     """
-    masks, _, counts = group_rows(marks_in_time(problem))
+    if groups is None:
+        groups, least_delay = _in_memory(problem), float(problem.max_delay.min(initial=np.inf))
+    assert least_delay is not None
+    masks, counts = groups(0.0)
     limits = problem.load_limits(problem.beta_max)
     placement = place(masks, counts, limits)
     if placement.complete:
@@ -110,7 +128,7 @@ it could with beta_max 2 or with max_delay 6 for all
         room=int(problem.load_limits(problem.beta_max)[first[0]].sum()),
         brokers=tuple(problem.tree.names[broker] for broker in brokers),
         beta_max=beta_max,
-        max_delay=_least_delay(problem),
+        max_delay=_least_delay(problem, groups, least_delay),
     )
 
 
@@ -133,7 +151,16 @@ def _factor_for(problem: Problem, leaves: npt.NDArray[np.bool_], members: int) -
     return float(factors[fits.index(True)])
 
 
-def _least_delay(problem: Problem) -> float | None:
+def _in_memory(problem: Problem) -> Callable[[float], Groups]:
+    def groups(delay: float) -> Groups:
+        wider = problem.with_limits(max_delay=np.maximum(problem.max_delay, delay))
+        masks, _, counts = group_rows(marks_in_time(wider))
+        return masks, counts
+
+    return groups
+
+
+def _least_delay(problem: Problem, groups: Callable[[float], Groups], least: float) -> float | None:
     """Return the smallest delay for all, in steps, at which beta_max can be kept."""
     per_unit = STEPS[problem.n_subscribers >= LARGE]
     limits = problem.load_limits(problem.beta_max)
@@ -141,11 +168,9 @@ def _least_delay(problem: Problem) -> float | None:
         return None
 
     def serves(steps: int) -> bool:
-        delay = np.maximum(problem.max_delay, steps / per_unit)
-        masks, _, counts = group_rows(marks_in_time(problem.with_limits(max_delay=delay)))
-        return place(masks, counts, limits).complete
+        return place(*groups(steps / per_unit), limits).complete
 
-    low = floor(float(problem.max_delay.min()) * per_unit)
+    low = floor(least * per_unit)
     high = low + 1
     while not serves(high):
         low, high = high, 2 * high

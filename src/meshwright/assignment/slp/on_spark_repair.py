@@ -72,7 +72,7 @@ def repair_on_spark(
     stay, take = _quotas(problem, now, then)
     moving = np.zeros(len(masks), np.bool_)
     moving[stay[0]] = moving[take[0]] = True
-    moving[np.flatnonzero(now.left)] = True
+    moving[now.left > 0] = True
     standing = asked.mapInArrow(
         _stand_task(crowd.leaves, masks, moving, frame_on_spark(rows)), STANDING
     )
