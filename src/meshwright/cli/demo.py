@@ -25,6 +25,7 @@ PLANS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpm": ("gpm", {"max_degree": 5}),
 }
 SHOWN = ("gm", "gpm")
+REPORT = "report.html"
 JAM = ("plant4/line4/conveyor/jam", "plant4-line4")  # a topic and who publishes on it
 
 
@@ -46,6 +47,7 @@ def command(
     from meshwright.cli.stats import print_statistics
     from meshwright.evaluation import check
     from meshwright.overlay.dataset import write_overlay
+    from meshwright.report import make_report
     from meshwright.smallworld import design
     from meshwright.values import Instance
     from meshwright.workload import ingest, statistics
@@ -56,7 +58,7 @@ def command(
     shutil.copyfile(example, source)
     print("A company runs 60 MQTT brokers. Which should be linked, so that every message")
     print("reaches the brokers that want it, and no broker carries what it does not want?")
-    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS + 1
+    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS + 2
     spark, progress = start(master, n_steps)
     say(f"ingest {source} -o {workload}")
     manifest = ingest.ingest(spark, [str(source)], workload, force=True, progress=progress)
@@ -82,6 +84,11 @@ def command(
     with progress.step("designing a small world"):
         world = design(instance, "sl", certify=False)
     show_dissemination(world, *JAM)
+    say(f"report {out / SHOWN[0]} {out / SHOWN[1]} -o {out / REPORT}")
+    with progress.step("drawing the report"):
+        written = make_report([out / name for name in SHOWN], out / REPORT, force=True)
+    print("Open it in a browser; it needs no network:")
+    print(written.page.absolute())
 
 
 def compare(overlays: Mapping[str, Overlay]) -> None:

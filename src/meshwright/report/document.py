@@ -76,8 +76,14 @@ def _overlays(
             runs += run_facts(given.label, given.path, given.manifest)
     workload: dict[str, Any] = {"digest": section.digest}
     if instance is not None and section.source is not None:
-        workload |= workload_facts(section.source.resolve().name, instance, most_subscriptions)
+        workload |= workload_facts(source_name(section.source), instance, most_subscriptions)
     return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
+
+
+def source_name(path: Path) -> str:
+    """Return what a workload or problem is called: many are just `workload`, so where it is too."""
+    place = path.resolve()
+    return "/".join(part for part in (place.parent.name, place.name) if part)
 
 
 def workload_facts(name: str, instance: Instance, most_subscriptions: int) -> dict[str, Any]:
@@ -116,7 +122,7 @@ def workload_facts(name: str, instance: Instance, most_subscriptions: int) -> di
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:
     assert section.source is not None
     problem = load_problem(section.source)
-    name = section.source.resolve().name
+    name = source_name(section.source)
     facts = problem_facts(name, problem, open_dataset(section.source, "problem"))
     drawn = facts["drawn"]["subscriber"]
     found = []

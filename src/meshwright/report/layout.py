@@ -30,7 +30,7 @@ def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Po
     mass = 1.0 + np.minimum(degree, 40) * 0.5
     pull = np.full(len(edges), 1.0)
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.2)
-    return _fit(x, y)
+    return _fit(*_turned(x, y))
 
 
 def disc_layout(
@@ -42,15 +42,13 @@ def disc_layout(
     mass = 1.0 + 2.0 * (radius / scale) ** 2
     pull = 0.6 * weight / weight.max() + 0.02 if len(weight) else weight
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.0)
+    x, y = _turned(x, y)
     # Room for links: the discs take about an eighth of the area that the points span.
     span = max(float(np.ptp(x)), float(np.ptp(y)), 1e-9) if len(x) else 1.0
     size = radius * np.sqrt(span**2 * 0.14 / max(float(np.pi * (radius**2).sum()), 1e-9))
     kernel.part(x, y, size * 1.25, 400)
-    low = np.minimum((x - size).min(initial=0), (y - size).min(initial=0))
-    reach = max(float(np.ptp(np.concatenate((x - size, x + size)))), 1e-9) if len(x) else 1.0
-    reach = max(reach, float(np.ptp(np.concatenate((y - size, y + size)))) if len(y) else 1.0)
-    del low
-    return _fit(x, y, size), np.maximum(1, (size / reach * SIDE)).astype(np.int32)
+    discs = np.maximum(1, size / _reach(x, y, size) * SIDE).astype(np.int32)
+    return _fit(x, y, size), discs
 
 
 def ring_layout(order: npt.NDArray[np.int32]) -> Points:
@@ -94,14 +92,32 @@ def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
     return first + 0.1 * x, second + 0.1 * y
 
 
+def _turned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the points turned so that they are widest across: screens are."""
+    if len(x) < 2:
+        return x, y
+    points = np.column_stack((x - x.mean(), y - y.mean()))
+    _, axes = np.linalg.eigh(points.T @ points)
+    wide = axes[:, 1] * (1 if axes[0, 1] >= 0 else -1)
+    turned = points @ np.column_stack((wide, (-wide[1], wide[0])))
+    return turned[:, 0].copy(), turned[:, 1].copy()
+
+
+def _reach(x: Floats, y: Floats, margin: Floats | float) -> float:
+    """Return the side of the square that holds the points with their margins."""
+    if len(x) == 0:
+        return 1.0
+    wide, tall = (float((a + margin).max() - (a - margin).min()) for a in (x, y))
+    return max(wide, tall, 1e-9)
+
+
 def _fit(x: Floats, y: Floats, margin: Floats | float = 0.0) -> Points:
     """Return the points scaled and moved into the square of `SIDE`, centred."""
     if len(x) == 0:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    left, right = float((x - margin).min()), float((x + margin).max())
-    low, high = float((y - margin).min()), float((y + margin).max())
-    reach = max(right - left, high - low, 1e-9)
+    middle = [((a - margin).min() + (a + margin).max()) / 2 for a in (x, y)]
+    by = SIDE / _reach(x, y, margin)
     return (
-        ((x - (left + right) / 2) / reach * SIDE + SIDE / 2).round().astype(np.int32),
-        ((y - (low + high) / 2) / reach * SIDE + SIDE / 2).round().astype(np.int32),
+        ((x - middle[0]) * by + SIDE / 2).round().astype(np.int32),
+        ((y - middle[1]) * by + SIDE / 2).round().astype(np.int32),
     )

@@ -90,14 +90,16 @@ def percent(value: float | None) -> str:
 
     Examples
     --------
-    >>> percent(1.0), percent(0.99999), percent(0.9633), percent(0.0), percent(0.00001)
-    ('100%', '99.9%', '96.3%', '0%', '0.1%')
+    >>> percent(1.0), percent(0.99999), percent(0.9633), percent(0.0), percent(2.783)
+    ('100%', '99.9%', '96.3%', '0%', '278%')
 
     """
     if value is None:
         return "–"
     if value in (0, 1):
         return f"{value:.0%}"
+    if value > 1:
+        return f"{value:,.0%}"
     shown = f"{min(max(value, 0.001), 0.999) if 0 < value < 1 else value:.1%}"
     return shown.replace(".0%", "%")
 

@@ -65,7 +65,7 @@ const AssignmentCharts = (() => {
       const answer = assignments[state.answer];
       host.replaceChildren(...draw(Math.round(host.clientWidth)));
       const leaf = problem.leaves.indexOf(state.broker);
-      const some = problem.drawn.every > 1 ? ` One subscription of every ${number(problem.drawn.every)} is drawn.` : "";
+      const some = problem.drawn.every > 1 ? ` One in ${number(problem.drawn.every)} subscriptions is drawn.` : "";
       told.replaceChildren(el("p", {}, leaf < 0
         ? `${answer.label}: filters of ${plural(problem.leaves.length, "leaf", "leaves")} over the boxes that subscribers want.${some}`
         : `${problem.brokers[state.broker]}: ${plural(answer.loads[leaf], "subscriber")} (its fair share is ${number(problem.fair_loads[leaf])}), filter volume ${number(answer.bandwidths[leaf])}.${some}`));

@@ -229,8 +229,8 @@ const Charts = (() => {
   // Three measures on three axes; rows: {label, index, shares: [3], shown: [3]}
   function triangle(host, { label, corners, rows }) {
     place(host, (width) => {
-      const size = Math.min(width, 420), height = size * 0.86, root = frame(width, height, label);
-      const cx = width / 2, cy = height * 0.58, r = Math.min(size * 0.4, height * 0.46);
+      const r = Math.min(width * 0.42, 176), height = r * 1.5 + 66, root = frame(width, height, label);
+      const cx = width / 2, cy = r + 32;
       const angle = [-90, 30, 150].map((d) => (d * Math.PI) / 180);
       const at = (k, share) => [cx + Math.cos(angle[k]) * r * share, cy + Math.sin(angle[k]) * r * share];
       const path = (shares) => `M${shares.map((s, k) => at(k, s).join(",")).join("L")}Z`;

@@ -63,6 +63,7 @@ const Core = (() => {
   function percent(value) {
     if (value === null || value === undefined) return "–";
     if (value === 0 || value === 1) return `${value * 100}%`;
+    if (value > 1) return `${number(Math.round(value * 100))}%`;
     const shown = value > 0 && value < 1 ? Math.min(Math.max(value, 0.001), 0.999) : value;
     return `${(shown * 100).toFixed(1).replace(".0", "")}%`;
   }

@@ -41,7 +41,7 @@ const OverlayCharts = (() => {
         Charts.columns(host, { label: "Links per node", values: d.histogram, x: { label: "links" }, y: { label: "nodes" } });
         return;
       }
-    } else note(figure, "Share of the nodes with at least that many links.");
+    }
     ccdf(host, "Links per node", "links", "nodes", overlays.map((o, index) => ({ label: o.label, index, points: o.degree.ccdf })));
   }
 
@@ -50,7 +50,8 @@ const OverlayCharts = (() => {
     const most = Math.max(...all.map((p) => p[0]), 1);
     // Logarithms show a tail; where there is none they would only mislead.
     const curved = log && most > 12 && Math.min(...all.map((p) => p[1])) < 0.5;
-    Charts.xy(host, { label, series, kind: "step",
+    const whole = curved ? series : series.map((s) => ({ ...s, points: [[0, 1], ...s.points.filter((p) => p[0] > 0)] }));
+    Charts.xy(host, { label, series: whole, kind: "step",
       x: { label: x, log: curved, whole: true, min: curved ? undefined : 0 },
       y: { label: `share of ${of} with at least`, log: curved, max: 1, min: curved ? undefined : 0, format: percent } });
   }
@@ -70,7 +71,7 @@ const OverlayCharts = (() => {
     Charts.xy(host, { label, kind: one ? "dots" : "line",
       series: overlays.map((o, index) => ({ label: o.label, index, points: one ? values[index].dots : values[index].means,
         tell: (p) => `${one ? "" : "about "}${number(p[0])} subscribers\n${label}: ${number(p[1])}\n${plural(p[2], "topic")}` })),
-      x: { label: "subscribers", log: large }, y: { label, min: 0, whole: true } });
+      x: { label: "subscribers", log: large }, y: key === "components" ? { label, min: 1, max: Math.max(2, ...values.flatMap((v) => (one ? v.dots : v.means).map((p) => p[1]))) } : { label, min: 0, whole: true } });
   }
 
   const runBars = (key, shown) => (figure, host, { runs }) => Charts.bars(host, { label: key,

@@ -86,7 +86,7 @@ const Picture = (() => {
     const dot = (i) => {
       const { radius, x } = drawing();
       if (radius) return Math.max(radius[i] * scaleOf(), 3);
-      const few = Math.min(1.6, Math.max(0.7, Math.sqrt(260 / x.length)));
+      const few = Math.min(1.6, Math.max(0.5, Math.sqrt(260 / x.length)));
       return (2.2 + 1.15 * Math.sqrt(Math.min(overlay().degree.of_node[i], 120))) * few * Math.min(Math.sqrt(state.zoom), 2.2);
     };
 
@@ -136,7 +136,7 @@ const Picture = (() => {
       const dim = light || near, crowd = Math.min(1, 900 / Math.max(one.length, 1));
       pen.lineWidth = 1;
       pen.strokeStyle = edge;
-      pen.globalAlpha = dim ? 0.13 : 0.3 + 0.6 * crowd;
+      pen.globalAlpha = dim ? 0.13 : 0.16 + 0.74 * crowd;
       pen.beginPath();
       for (let e = 0; e < one.length; e += 1) line(one[e], other[e]);
       pen.stroke();
@@ -158,13 +158,13 @@ const Picture = (() => {
       for (let v = 0; v < x.length; v += 1) if (!bright(v)) { pen.globalAlpha = 0.28; disc(v, edge, null); }
       pen.globalAlpha = 1;
       for (let v = 0; v < x.length; v += 1)
-        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : 0], paper, dim ? 1.25 : 1);
+        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : 0], x.length > 800 ? null : paper, dim ? 1.25 : 1);
       pen.lineWidth = 2;
       if (state.hover >= 0) disc(state.hover, null, ink, 1.6);
       // Names: of what is chosen first, then by links, where there is room.
       const order = Array.from(x.keys()).filter(bright).sort((a, b) => overlay().degree.of_node[b] - overlay().degree.of_node[a] || a - b);
       if (near) order.sort((a, b) => (b === choice.id) - (a === choice.id));
-      names(order, ink, paper, nodeName, x.length <= 80 || dim || state.zoom > 2 ? NAMES : 14);
+      names(order, ink, paper, nodeName, x.length <= 400 || (dim && order.length < 200) || state.zoom > 2 ? NAMES : 0);
     }
 
     function drawGroups({ ink, paper, edge, hues }) {
@@ -179,10 +179,12 @@ const Picture = (() => {
       }
       pen.globalAlpha = 0.85;
       if (light && overlay().edges) {
-        for (const [pair, n] of light.between) {
+        const top = Math.max(...light.between.count, 1);
+        for (const e of strongest(light.between, held.length)) {
           pen.strokeStyle = hues[0];
-          pen.lineWidth = Math.max(1, wide(n));
-          pen.beginPath(); line(Math.floor(pair / held.length), pair % held.length); pen.stroke();
+          pen.globalAlpha = 0.25 + 0.5 * (light.between.count[e] / top);
+          pen.lineWidth = 0.8 + 5 * Math.sqrt(light.between.count[e] / top);
+          pen.beginPath(); line(light.between.one[e], light.between.other[e]); pen.stroke();
         }
       }
       if (near) {
@@ -210,9 +212,14 @@ const Picture = (() => {
 
     function names(order, ink, paper, name, most, inside = false) {
       const { x, y } = drawing(), taken = [];
+      // Few enough dots: no name may cover one.
+      const dots = inside || x.length > 400 ? [] : Array.from(x.keys()).map((i) => [px(x[i]), py(y[i]), dot(i) + 1, i]);
+      const free = ([a, b, c, d], own) => a > 2 && c < size.width - 2 && b > 2 && d < size.height - 2 &&
+        !taken.some((t) => a < t[2] && c > t[0] && b < t[3] && d > t[1]) &&
+        !dots.some(([u, v, r, i]) => i !== own && u + r > a && u - r < c && v + r > b && v - r < d);
       pen.font = "12px system-ui, sans-serif";
       pen.textBaseline = "middle";
-      pen.textAlign = inside ? "center" : "left";
+      pen.textAlign = "left";
       pen.lineJoin = "round";
       let n = 0;
       for (const i of order) {
@@ -221,16 +228,20 @@ const Picture = (() => {
         if (cx < 0 || cx > size.width || cy < 0 || cy > size.height) continue;
         const full = name(i), text = full.length > 28 ? `${full.slice(0, 27)}…` : full;
         const width = pen.measureText(text).width;
-        const left = inside ? cx - width / 2 : cx + r + 5 + width > size.width ? cx - r - 5 - width : cx + r + 5;
-        const box = [left - 2, cy - 8, left + width + 2, cy + 8];
         if (inside && width > r * 1.8) continue;
-        if (taken.some((b) => box[0] < b[2] && box[2] > b[0] && box[1] < b[3] && box[3] > b[1])) continue;
-        taken.push(box);
+        const middle = cx - width / 2;
+        const sides = [[cx + r + 5, cy], [cx - r - 5 - width, cy], [middle, cy - r - 10], [middle, cy + r + 10]];
+        // Around a ring names stand outside.
+        if (drawing().layout === "ring" && x[i] < base.cx) sides.unshift(sides.splice(1, 1)[0]);
+        const places = inside ? [[middle, cy]] : sides;
+        const box = ([left, top]) => [left - 2, top - 8, left + width + 2, top + 8];
+        const spot = places.find((p) => free(box(p), i));
+        if (!spot) continue;
+        taken.push(box(spot));
         n += 1;
-        pen.textAlign = "left";
-        if (!inside) { pen.lineWidth = 3.5; pen.strokeStyle = paper; pen.strokeText(text, left, cy); }
+        if (!inside) { pen.lineWidth = 3.5; pen.strokeStyle = paper; pen.strokeText(text, ...spot); }
         pen.fillStyle = ink;
-        pen.fillText(text, left, cy);
+        pen.fillText(text, ...spot);
       }
     }
 
@@ -270,7 +281,8 @@ const Picture = (() => {
               between.set(pair, (between.get(pair) || 0) + 1);
             }
           }
-          Object.assign(state.light, { count, between });
+          const pairs = [...between.keys()];
+          Object.assign(state.light, { count, between: { one: pairs.map((p) => Math.floor(p / held.length)), other: pairs.map((p) => p % held.length), count: pairs.map((p) => between.get(p)) } });
         }
       }
       if (choice && choice.kind === "node") state.near = new Set(neighboursOf(o, choice.id));
