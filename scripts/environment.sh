@@ -100,3 +100,16 @@ ensure_mosquitto() {
   fi
   say "mosquitto is not here and cannot be installed: the tests that need a broker will skip."
 }
+
+# ensure_chromium: tests of the report open it in a real browser; without one they skip.
+ensure_chromium() {
+  for browser in chromium chromium-browser google-chrome; do
+    command -v "$browser" >/dev/null 2>&1 && return
+  done
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "Installing chromium with apt..."
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 && return
+  fi
+  say "chromium is not here and cannot be installed: the tests that need a browser will skip."
+}
