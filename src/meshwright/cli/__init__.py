@@ -53,6 +53,7 @@ def load_verbs() -> None:
         ingest,
         lab,
         report,
+        reproduce,
         sample,
         simulate,
         stats,
@@ -72,6 +73,7 @@ def load_verbs() -> None:
         report,
         deploy,
         lab,
+        reproduce,
     ):
         module.register(app)
 

@@ -1,0 +1,114 @@
+"""Cells of papers 1 and 2: an overlay by a method, its support, degrees and diameter."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.experiments.workloads import instance_of
+from meshwright.overlay import design
+from meshwright.values import Instance, Overlay
+
+EDGE_BUDGET = ("gpa", "random-average")
+
+
+def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return what an overlay is. `ratio`, or `degree` and `edges`, is the budget; none: complete.
+
+    With `equal` the methods within a degree stop at the same number of edges too.
+    """
+    instance = instance_of(given["workload"], place)
+    method = given["method"]
+    budget = _budget(given, place)
+    name = method.removesuffix("-id")
+    more: dict[str, Any] = {} if name == method else {"ties": "id"}
+    if name in ("random-average", "random-max", "spidercast"):
+        more["seed"] = given["seed"]
+    found = design(instance, name, certify=False, **more, **budget)
+    row = {
+        "subscriptions": instance.n_subscriptions,
+        "support": found.support,
+        "edges": found.n_edges,
+        "average_degree": found.average_degree,
+        "max_degree": found.max_degree,
+        "budget_degree": budget.get("max_degree"),
+        "budget_edges": budget.get("max_edges"),
+        "seconds": found.seconds,
+    }
+    if given.get("diameter"):
+        row["diameter"] = largest_diameter(found)
+    return row
+
+
+def _budget(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return the budget of a cell: paper 1, Eq. 36, or as it is given."""
+    by_edges = given["method"].removesuffix("-id") in EDGE_BUDGET
+    if given.get("ratio") is not None:
+        edges, degree = _complete(json.dumps(given["workload"], sort_keys=True), str(place))
+        budget_edges = max(1, math.floor(given["ratio"] * edges))
+        budget_degree = max(1, math.floor(given["ratio"] * degree))
+    elif given.get("degree") is not None:
+        budget_edges, budget_degree = given["edges"], given["degree"]
+    else:
+        return {}
+    if by_edges:
+        return {"max_edges": budget_edges}
+    more = {"max_edges": budget_edges} if given.get("equal") else {}
+    return {"max_degree": budget_degree, **more}
+
+
+@lru_cache(maxsize=1)
+def _complete(workload: str, place: str) -> tuple[int, int]:
+    """Return the edges and the maximum degree of the complete overlay by minmax."""
+    instance = instance_of(json.loads(workload), Path(place))
+    found = design(instance, "minmax", certify=False)
+    return found.n_edges, found.max_degree
+
+
+def largest_diameter(found: Overlay) -> int:
+    """Return the largest diameter of a topic's sub-overlay."""
+    from meshwright.evaluation.topic_kernel import EXACT_UP_TO, evaluate_topics
+
+    topics, u, v = links_of_topics(found)
+    wanted = np.argsort(found.instance.topics, kind="stable")
+    members = _node_of_each(found.instance)[wanted]
+    rows = evaluate_topics(found.instance.topics[wanted], members, topics, u, v, EXACT_UP_TO)
+    return int(rows[:, 5].max(initial=0))
+
+
+def links_of_topics(found: Overlay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (topic, u, v) of every edge for every topic that both ends want, by topic."""
+    from scipy import sparse
+
+    instance = found.instance
+    ones = np.ones(instance.n_subscriptions, np.int8)
+    shape = (instance.n_nodes, instance.n_topics)
+    wants = sparse.csr_matrix((ones, instance.topics, instance.indptr), shape=shape)
+    both = wants[found.edges[:, 0]].multiply(wants[found.edges[:, 1]]).tocoo()
+    order = np.argsort(both.col, kind="stable")
+    edges = found.edges[both.row[order]]
+    return both.col[order].astype(np.int32), edges[:, 0].copy(), edges[:, 1].copy()
+
+
+def _node_of_each(instance: Instance) -> np.ndarray:
+    return np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
+
+
+def spread(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return how many topics nodes want and how many nodes want a topic: the values, sorted."""
+    instance = instance_of(given["workload"], place)
+    topics_of_nodes = np.diff(instance.indptr)
+    nodes_of_topics = np.bincount(instance.topics, minlength=instance.n_topics)
+    row: dict[str, Any] = {}
+    for name, values in (("followees", topics_of_nodes), ("followers", nodes_of_topics)):
+        distinct, counts = np.unique(values[values > 0], return_counts=True)
+        row[name] = distinct.tolist()
+        # The share with at least as many.
+        row[f"{name}_share"] = (counts[::-1].cumsum()[::-1] / counts.sum()).tolist()
+    return row

@@ -1,0 +1,189 @@
+"""What an experiment is: a grid of cells, a figure, and the claims that its cells decide.
+
+A cell is one measurement, named by the function that makes it and its parameters, and depends on
+nothing else: any task may run it, in any order. Experiments that need the same cell share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+FULL_SEEDS = 5  # where chance enters
+REVISION = 1  # raised when what a measure means changes: older cells are then not used again
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One of the papers."""
+
+    key: str
+    number: int
+    title: str
+    cite: str
+
+
+PAPERS = (
+    Paper(
+        "icdcs16",
+        1,
+        "Overlays under node degree constraints",
+        "Chen, Tock, Jacobsen: Overlay Design for Topic-based Publish/Subscribe under Node Degree "
+        "Constraints. ICDCS 2016",
+    ),
+    Paper(
+        "ton11",
+        2,
+        "Minimum maximum degree",
+        "Onus, Richa: Minimum Maximum-Degree Publish-Subscribe Overlay Network Design. "
+        "IEEE/ACM Transactions on Networking, 2011",
+    ),
+    Paper(
+        "disc12",
+        3,
+        "A generalized algorithm, fast",
+        "Chen, Vitenberg, Jacobsen: A Generalized Algorithm for Publish/Subscribe Overlay Design "
+        "and its Fast Implementation. DISC 2012",
+    ),
+    Paper(
+        "debs18",
+        4,
+        "BeaConvey",
+        "Chen, Tock, Girdzijauskas: BeaConvey: Co-Design of Overlay and Routing for Topic-based "
+        "Publish/Subscribe on Small-World Networks. DEBS 2018",
+    ),
+    Paper(
+        "icde11",
+        5,
+        "Subscriber assignment",
+        "Yu, Agarwal, Yang: Subscriber Assignment for Wide-Area Content-Based Publish/Subscribe. "
+        "ICDE 2011",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement: `measure` is MODULE:FUNCTION below this package, called with `given`.
+
+    Parameters
+    ----------
+    given
+        The parameters, JSON values only.
+    group
+        Cells of one group share costly steps, so one task runs them together.
+    cost
+        A guess at its seconds, for the order of tasks and the time left.
+    graph
+        The sample of a graph that `given` names by its key, or None.
+
+    """
+
+    measure: str
+    given: Mapping[str, Any]
+    group: str = ""
+    cost: float = 1.0
+    graph: Sample | None = None
+
+    def key(self, digest: str = "") -> str:
+        """Return the name of its file; `digest` is that of the graph it is measured on."""
+        told = [REVISION, self.measure, dict(self.given), digest]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A breadth-first sample of a graph; all of it where `nodes` is None."""
+
+    graph: str
+    nodes: int | None
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        """The directory it is kept in."""
+        return self.graph if self.nodes is None else f"{self.graph}-{self.nodes}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the cells say of a claim.
+
+    Parameters
+    ----------
+    ours
+        The words of the ledger.
+    ours_value, paper_value
+        Where the claim is a number.
+    pairs
+        Where it is an ordering or a limit: what should be the larger and the smaller, per point.
+
+    """
+
+    ours: str
+    ours_value: float | None = None
+    paper_value: float | None = None
+    pairs: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a paper says in numbers or orderings, and how to find out.
+
+    Parameters
+    ----------
+    find
+        Rows of the experiment -> `Finding`; None when the cells needed were not run.
+    why
+        Why ours differs, where it does.
+    at_default
+        Whether the default size is the paper's, as far as this claim goes.
+
+    """
+
+    text: str
+    paper: str
+    find: Callable[[Rows], Finding | None]
+    why: str = ""
+    at_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table or a figure of a paper.
+
+    Parameters
+    ----------
+    cells
+        Whether full -> the grid.
+    figure
+        Rows and the title -> SVG.
+    size, full_size
+        The words for what is run by default and with `--full`.
+    alone
+        One cell at a time: it measures time.
+
+    """
+
+    id: str
+    what: str
+    cells: Callable[[bool], Sequence[Cell]]
+    figure: Callable[[Rows, str], str]
+    size: str
+    full_size: str
+    claims: Sequence[Claim] = field(default_factory=tuple)
+    alone: bool = False
+
+    @property
+    def paper(self) -> Paper:
+        """The paper it is from."""
+        return next(paper for paper in PAPERS if self.id.startswith(f"{paper.key}-"))
+
+    def graphs(self, full: bool) -> set[str]:
+        """Return the graphs that the grid needs."""
+        return {cell.graph.graph for cell in self.cells(full) if cell.graph is not None}

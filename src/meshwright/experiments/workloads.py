@@ -1,0 +1,61 @@
+"""The workloads that cells are measured on, in memory: drawn by a law, or a sample of a graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.values import Instance
+
+
+def family(
+    name: str,
+    nodes: int,
+    topics: int,
+    sizes: tuple[int, int],
+    seed: int,
+    *,
+    alpha: float | None = None,
+    draw: str = "successive",
+) -> dict[str, Any]:
+    """Return the description of a drawn workload, as cells hold it."""
+    told = {"family": name, "nodes": nodes, "topics": topics, "low": sizes[0], "high": sizes[1]}
+    return {**told, "alpha": alpha, "draw": draw, "seed": seed}
+
+
+def instance_of(workload: Mapping[str, Any], place: Path) -> Instance:
+    """Return the workload that a cell describes; samples are datasets below `place`."""
+    return _cached(json.dumps(dict(workload), sort_keys=True), str(place))
+
+
+@lru_cache(maxsize=1)  # the cells of a task come in the order of their workloads
+def _cached(workload: str, place: str) -> Instance:
+    told = json.loads(workload)
+    if "sample" in told:
+        return Instance.load(Path(place) / told["sample"])
+    return draw_instance(**told)
+
+
+def draw_instance(
+    family: str,
+    nodes: int,
+    topics: int,
+    low: int,
+    high: int,
+    alpha: float | None,
+    draw: str,
+    seed: int,
+) -> Instance:
+    """Return the workload that `generate` would write with these arguments."""
+    from meshwright.workload.generate import check_arguments, drawer, popularity
+
+    check_arguments(family, nodes, topics, (low, high), alpha, None, draw, seed)
+    weights = popularity(family, topics, alpha=alpha)
+    sizes, wanted = drawer(draw, weights, low, high, seed)(0, nodes)
+    indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    return Instance.from_arrays(indptr, wanted, n_topics=topics)
