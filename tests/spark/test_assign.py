@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 from meshwright.assignment import flow
+from meshwright.assignment.dataset import certificate, check_claims, load_answer
 from meshwright.assignment.flow import place
-from meshwright.assignment.slp import on_spark_tasks
+from meshwright.assignment.slp import Settings, on_spark_tasks, slp, slp_leaves
 from meshwright.assignment.slp.audience import Choice, pack
 from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
 from meshwright.assignment.slp.clusters import grow_cuts
 from meshwright.assignment.slp.levels import _InMemory
 from meshwright.assignment.slp.on_spark_crowd import SparkCrowd
 from meshwright.assignment.slp.on_spark_rows import ROWS
+from meshwright.assignment.slp.on_spark_run import assign_on_spark
 from meshwright.datasets import staging
+from meshwright.errors import InputError
 from meshwright.problem import load_problem
 from meshwright.problem.arguments import content_arguments
 from meshwright.problem.dataset import write_problem
@@ -138,3 +141,65 @@ def test_too_many_boxes_of_a_target_are_coarsened_soundly(monkeypatch):
     assert held.all(axis=2).any(axis=1).all()
     assert on_spark_tasks.coarser(boxes[:40]) is not coarse
     assert np.array_equal(on_spark_tasks.coarser(boxes[:40]), boxes[:40])
+
+
+FEW = Settings(load_sample=4, sample=30, clusters=3, roundings=2, tightenings=1)
+
+
+def assert_equal_answers(path, ours, manifest):
+    """Assert that what Spark wrote is the answer in memory, its claims included."""
+    theirs = load_answer(path)
+    assert theirs.broker.tolist() == ours.broker.tolist()
+    for name in ("broker", "low", "high"):
+        assert np.array_equal(getattr(theirs.filters, name), getattr(ours.filters, name))
+    claimed = certificate(ours)
+    # A mean over all is a sum of the tasks' sums.
+    assert manifest["delay_rms"] == pytest.approx(claimed.pop("delay_rms"), rel=1e-11)
+    assert manifest["fractional"] == pytest.approx(claimed.pop("fractional"), rel=1e-12)
+    assert {name: manifest[name] for name in claimed} == claimed
+    assert check_claims(path)[1] == ()
+
+
+@pytest.mark.parametrize("partitions", [2, 3])
+def test_the_answer_is_that_in_memory(spark, problem_path, tmp_path, partitions):
+    _, manifest = assign_on_spark(
+        spark, problem_path, tmp_path / "a", seed=3, settings=FEW, partitions=partitions
+    )
+    ours = slp(load_problem(problem_path), seed=3, settings=FEW)
+    assert ours.feasible
+    assert_equal_answers(tmp_path / "a", ours, manifest)
+
+
+def test_the_answer_is_that_in_memory_down_several_levels(spark, tmp_path):
+    problem = make_problem(
+        tmp_path / "p", subscribers=300, brokers=14, levels="many", max_out_degree=3
+    )
+    assert problem.tree.depth.max() >= 3
+    few = Settings(load_sample=4, sample=20, clusters=3, roundings=1, tightenings=1)
+    _, manifest = assign_on_spark(spark, tmp_path / "p", tmp_path / "a", seed=2, settings=few)
+    assert_equal_answers(tmp_path / "a", slp(problem, seed=2, settings=few), manifest)
+
+
+def test_who_finds_no_room_is_told_and_served_as_in_memory(spark, problem_path, tmp_path):
+    # Nobody fits at a load factor of 1 within such delays: some move, and some leaf is overloaded.
+    overrides = {"beta": 1.0, "beta_max": 1.02, "max_delay": 0.05}
+    answer, manifest = assign_on_spark(
+        spark,
+        problem_path,
+        tmp_path / "a",
+        method="slp-leaves",
+        seed=3,
+        settings=FEW,
+        overrides=overrides,
+    )
+    ours = slp_leaves(load_problem(problem_path).with_limits(**overrides), seed=3, settings=FEW)
+    assert ours.notes["overloaded"] > 0
+    assert ours.obstacle is not None
+    assert str(answer.obstacle) == str(ours.obstacle)
+    assert_equal_answers(tmp_path / "a", ours, manifest)
+
+
+def test_other_methods_run_in_memory_alone(spark, problem_path, tmp_path):
+    with pytest.raises(InputError, match="gr-star goes from subscriber to subscriber"):
+        assign_on_spark(spark, problem_path, tmp_path / "a", method="gr-star")
+    assert not (tmp_path / "a").exists()

@@ -90,8 +90,7 @@ def assign(
 
     """
     check_choice(method)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed!r}; give a whole number from 0 to 2^63 - 1.")
+    check_seed(seed)
     if problem.n_subscribers == 0:
         raise InputError("the problem has no subscriber; there is nothing to assign.")
     run = METHODS[method].load()
@@ -121,3 +120,9 @@ def check_choice(method: str) -> None:
     """Raise unless there is a method of that name."""
     if method not in METHODS:
         raise unknown_choice("method", method, METHODS)
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless a seed is one."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed!r}; give a whole number from 0 to 2^63 - 1.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.options import Force, Json, Out, Seed
+from meshwright.cli.options import Force, Json, Master, Out, Seed, start
 from meshwright.cli.show import number, print_facts, print_json, print_table
 from meshwright.errors import CheckError, InfeasibleError
 
@@ -72,22 +73,29 @@ def command(
             help="Where events fall: a .csv with low_1,high_1,...,density. [default: uniform]",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="Where subscribers are: driver, in memory; spark, in tables (slp alone); auto, "
+            "on Spark when they take more than half of the memory.",
+        ),
+    ] = "auto",
     seed: Seed = 1,
+    master: Master = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Attach subscribers to brokers and set filters; exit 1 if infeasible."""
-    from meshwright.assignment.dataset import write_answer
-    from meshwright.assignment.methods import assign, check_choice, with_yardstick
-    from meshwright.datasets import read_manifest, refuse_overwrite
-    from meshwright.problem.dataset import load_problem
+    from meshwright.assignment.engine import choose_engine
+    from meshwright.assignment.methods import check_choice
+    from meshwright.assignment.outline import load_outline
+    from meshwright.datasets import refuse_overwrite
     from meshwright.problem.density_file import read_density
-    from meshwright.spark.progress import Progress
 
     check_choice(method)
-    read_manifest(problem, "problem")
+    outline = load_outline(problem)
     refuse_overwrite(out.absolute(), force=force)
-    progress = Progress(4 if yardstick else 3)
     given = {
         "alpha": alpha,
         "beta": beta,
@@ -95,14 +103,37 @@ def command(
         "max_delay": max_delay,
         "last_hop": last_hop,
     }
+    overrides: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if density is not None:
+        overrides["density"] = read_density(density, outline.n_dimensions)
+    run = partial(_on_spark, master) if choose_engine(engine, method, outline) == "spark" else _here
+    answer, manifest = run(problem, out, method, seed, overrides, yardstick=yardstick, force=force)
+    if json:
+        print_json(manifest.as_dict())
+    else:
+        print_assignment(out, manifest, answer)
+    fail_if_infeasible(out, answer)
+
+
+def _here(
+    problem: Path,
+    out: Path,
+    method: str,
+    seed: int,
+    overrides: dict[str, Any],
+    *,
+    yardstick: bool,
+    force: bool,
+) -> tuple[Answer, Manifest]:
+    """Assign in memory."""
+    from meshwright.assignment.dataset import write_answer
+    from meshwright.assignment.methods import assign, with_yardstick
+    from meshwright.problem.dataset import load_problem
+    from meshwright.spark.progress import Progress
+
+    progress = Progress(4 if yardstick else 3)
     with progress.step("reading the problem"):
-        stored = load_problem(problem)
-        overrides: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
-        if density is not None:
-            overrides["density"] = read_density(density, stored.n_dimensions)
-        asked = stored.with_limits(**overrides)
+        asked = load_problem(problem).with_limits(**overrides)
     with progress.step(f"assigning with {method}"):
         answer = assign(asked, method, seed=seed, progress=progress.tell)
     if yardstick:
@@ -110,11 +141,35 @@ def command(
             answer = with_yardstick(answer, seed)
     with progress.step("checking, and working out the bound"):
         manifest = write_answer(answer, out, problem, overrides=overrides, force=force)
-    if json:
-        print_json(manifest.as_dict())
-    else:
-        print_assignment(out, manifest, answer)
-    fail_if_infeasible(out, answer)
+    return answer, manifest
+
+
+def _on_spark(
+    master: str | None,
+    problem: Path,
+    out: Path,
+    method: str,
+    seed: int,
+    overrides: dict[str, Any],
+    *,
+    yardstick: bool,
+    force: bool,
+) -> tuple[Answer, Manifest]:
+    """Assign with the subscribers on Spark."""
+    from meshwright.assignment.slp import on_spark_run as stage
+
+    del yardstick  # these methods solve the linear program anyway
+    spark, progress = start(master, stage.N_STEPS)
+    return stage.assign_on_spark(
+        spark,
+        problem,
+        out,
+        method=method,
+        seed=seed,
+        overrides=overrides,
+        force=force,
+        progress=progress,
+    )
 
 
 def print_assignment(out: Path, manifest: Manifest, answer: Answer) -> None:
@@ -140,6 +195,8 @@ def print_assignment(out: Path, manifest: Manifest, answer: Answer) -> None:
 
 def rows_of(manifest: Manifest, answer: Answer) -> list[tuple[str, str, str]]:
     """Return the measures, each beside what it is held against."""
+    from meshwright.assignment.outline import delays_of
+
     bandwidth, bound, fractional = (manifest[name] for name in ("bandwidth", "bound", "fractional"))
     about = "" if manifest["bound_is_exact"] else " (coarse grid)"
     rows = [("bandwidth", number(bandwidth), _times(bandwidth, bound, f"bound{about}"))]
@@ -149,8 +206,7 @@ def rows_of(manifest: Manifest, answer: Answer) -> list[tuple[str, str, str]]:
         rows.append(("", "", _times(bandwidth, fractional, f"fractional{of}")))
     kept = "kept" if manifest["within_beta"] else "not kept"
     limits = f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}"
-    delays = answer.problem.max_delay
-    low, high = float(delays.min()), float(delays.max())
+    low, high = delays_of(answer.problem)
     most = f"{high:g}" if low == high else f"{low:g} to {high:g}"
     fair = answer.problem.n_subscribers / len(answer.problem.tree.leaves)
     return [

@@ -34,8 +34,8 @@ from meshwright.assignment.check import (
 )
 from meshwright.assignment.check_kernel import find_faults
 from meshwright.assignment.measures import Measures, load_balance_factor, measure
+from meshwright.assignment.outline import Outline, without_subscribers
 from meshwright.assignment.slp.on_spark_rows import Task, filled, floats_of, ints_of
-from meshwright.assignment.slp.outline import Outline, without_subscribers
 from meshwright.problem.latency_kernel import delays
 
 FOUND = StructType(

@@ -63,7 +63,7 @@ def repair_on_spark(
     if crowd.count(-1) == 0:
         return rows, 0
     asked = rows.select(*_ASKED)
-    marked = asked.mapInArrow(_mark_task(crowd.leaves), MARKED)
+    marked = asked.mapInArrow(mark_task(crowd.leaves), MARKED)
     counted = marked.groupBy("marks", "broker").count().toArrow()
     masks, now = _placement(one_batch(counted), problem)
     counts = now.left.copy()
@@ -88,7 +88,7 @@ def repair_on_spark(
     return rows.withColumn("at", F.coalesce("to", "at")).drop("to"), n_over
 
 
-def _mark_task(leaves: Leaves) -> Task:
+def mark_task(leaves: Leaves) -> Task:
     """Return the task that yields everyone's leaves in time."""
 
     def mark(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from meshwright.datasets import open_dataset
+from meshwright.errors import InputError
 from meshwright.problem import Problem
 from meshwright.problem.dataset import LIMITS, density_of, load_tree
 
@@ -44,6 +45,8 @@ def load_outline(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     limits |= {"density": density_of(manifest.get("density")), **(overrides or {})}
     least, most = manifest["max_delay"]
     delay = limits.pop("max_delay", None)
+    if delay is not None and not 0.0 <= delay < np.inf:
+        raise InputError(f"max_delay is {delay}; it must be 0 or more.")
     tree = load_tree(directory)
     nobody = np.zeros((0, manifest["n_dimensions"]))
     return Outline(
@@ -62,3 +65,10 @@ def without_subscribers(outline: Outline) -> Problem:
     """Return the same brokers and limits as a problem that has no subscriber at all."""
     names = (*LIMITS, "tree", "location", "low", "high", "max_delay", "density")
     return Problem(**{name: getattr(outline, name) for name in names})
+
+
+def delays_of(problem: Problem) -> tuple[float, float]:
+    """Return the least and the largest delay that a subscriber allows."""
+    if isinstance(problem, Outline):
+        return problem.delays
+    return float(problem.max_delay.min()), float(problem.max_delay.max())
