@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from meshwright.assignment.dataset import find_problem
-from meshwright.datasets import Manifest, open_dataset
+from meshwright.datasets import Manifest, open_dataset, read_manifest
 from meshwright.errors import InputError
 from meshwright.overlay.dataset import find_workload
 
@@ -49,6 +49,7 @@ def gather(
         seen[place.resolve()] = place
     sections: dict[str, Section] = {}
     for label, place in zip(labels(places), places, strict=True):
+        read_manifest(place)  # what is wrong is said of the path as it was given
         manifest = open_dataset(place)
         given = Given(label, place, manifest)
         if manifest.kind == "overlay":

@@ -1,0 +1,239 @@
+"""What a report says: the same as the datasets, as JSON and as text, whatever names contain."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from meshwright.assignment.dataset import load_answer
+from meshwright.report import make_report
+from meshwright.report.page import number, percent
+from meshwright.smallworld import load_overlay
+from tests.e2e.in_process import run_in_process
+from tests.reports import (
+    HOSTILE,
+    HOSTILE_TOPIC,
+    company,
+    write_assignments,
+    write_designs,
+    write_run,
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    here = tmp_path_factory.mktemp("report")
+    write_designs(
+        here,
+        company(),
+        gm={"method": "gm"},
+        few={"method": "gpa", "max_edges": 20},
+        world={"method": "sl"},
+    )
+    write_run(here / "world", here / "run", "pie", against="scribe")
+    write_assignments(here, "gr", "closest")
+    return here
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """One report on everything."""
+    names = ("gm", "few", "world", "run", "gr", "closest")
+    return make_report([place / name for name in names], place / "whole.html")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    return partial(run_in_process, monkeypatch, capsys)
+
+
+def test_the_numbers_of_an_overlay_are_those_of_its_dataset(place, whole):
+    section = whole.document["sections"][0]
+    for told in section["overlays"]:
+        overlay = load_overlay(place / told["label"])
+        h = told["headline"]
+        assert h["links"] == overlay.n_edges
+        assert h["links_of_full_mesh"] == 33 * 32 // 2
+        assert h["links_of_star"] == 32
+        assert h["maximum_fan_out"] == overlay.max_degree
+        assert told["degree"]["of_node"] == overlay.degrees.tolist()
+        assert told["topics"]["components"] == overlay.components.tolist()
+        assert h["topics_relayed"] == int((overlay.components > 1).sum())
+        assert h["topics_connected"] + h["topics_relayed"] == h["topics_shared"]
+        assert told["support_curve"]["points"][-1] == [
+            overlay.n_edges,
+            pytest.approx(overlay.support, abs=1e-5),
+        ]
+        rows = {row["measure"]: row for row in told["certificate"]["rows"]}
+        assert rows["links"]["bound"] == (overlay.bounds.edges if overlay.connected else None)
+
+
+def test_a_bound_on_links_is_not_claimed_for_an_overlay_that_leaves_topics_apart(whole):
+    few = whole.document["sections"][0]["overlays"][1]
+    assert few["certificate"]["n_disconnected"] > 0
+    assert few["certificate"]["rows"][0] == {
+        "measure": "links",
+        "value": 20,
+        "bound": None,
+        "gap": None,
+    }
+
+
+def test_a_run_is_told_with_the_system_it_was_simulated_against(whole):
+    pie, scribe = whole.document["sections"][0]["runs"]
+    assert (pie["routing"], scribe["routing"]) == ("pie", "scribe")
+    totals = pie["totals"]
+    assert totals["overhead_per_delivery"] == pytest.approx(
+        totals["overhead"] / totals["deliveries"], rel=1e-5
+    )
+    assert pie["load"]["most"] == totals["load_max"]
+    assert "load" not in scribe
+
+
+def test_the_numbers_of_an_assignment_are_those_of_its_dataset(place, whole):
+    section = whole.document["sections"][1]
+    for told in section["assignments"]:
+        answer = load_answer(place / told["label"])
+        assert told["bandwidth"] == pytest.approx(answer.bandwidth, rel=1e-5)
+        assert told["delay"]["box"]["most"] == pytest.approx(answer.measures.delay_max, rel=1e-5)
+        assert sum(told["loads"]) == section["problem"]["n_subscribers"]
+        assert told["load_box"]["most"] == max(told["loads"])
+    assert max(max(shares) for shares in section["triangle"]["shares"]) == 1.0
+
+
+def test_an_answer_that_violates_a_limit_says_so_first(place, tmp_path):
+    made = make_report([place / "closest"], tmp_path / "r.html")
+    (told,) = made.document["sections"][0]["assignments"]
+    assert told["feasible"] is False
+    assert f"violates load {told['violations']['load']} times" in " ".join(
+        visible(made.page.read_text()).split()
+    )
+
+
+def test_the_json_beside_the_page_is_the_document(whole):
+    assert whole.numbers == whole.page.with_suffix(".json")
+    assert json.loads(whole.numbers.read_text()) == whole.document
+
+
+def visible(page: str) -> str:
+    """The text of a page without its scripts, styles and pictures."""
+    for tag in ("script", "style", "svg", "code", "footer"):
+        page = re.sub(rf"<{tag}\b.*?</{tag}>", " ", page, flags=re.S)
+    return html.unescape(re.sub(r"<[^>]+>", " ", page))
+
+
+def numbers_in(value) -> set[str]:
+    """Every number of a document in the forms in which the page writes it."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return set().union(*map(numbers_in, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return set(re.findall(r"\d[\d,.]*%?", str(value)))
+    return {percent(value), *[number(value, digits) for digits in (3, 4)]}
+
+
+def test_every_number_of_the_page_is_in_the_document(whole):
+    text = visible(whole.page.read_text())
+    shown = {found.rstrip(".,") for found in re.findall(r"(?<![\w.])\d[\d,.]*%?", text)}
+    said = {"1%", "0.3", "30%"}  # explanations: the busiest 1%, a delay of 0.3
+    known = numbers_in(whole.document) | said
+    known |= {"1", "100%", "2"}  # any full mesh and any star
+    assert {n for n in shown if n not in known} == set()
+    assert len(shown) > 60
+
+
+def test_hostile_names_are_text_everywhere_in_the_page(whole):
+    page = whole.page.read_text()
+    for name in (HOSTILE, HOSTILE_TOPIC):
+        assert name not in page
+        assert name in visible(page) or name in json.dumps(whole.document, ensure_ascii=False)
+    assert page.count("<script") == 2  # the data and ours
+    assert page.count("</script") == 2
+    assert "<img" not in page
+    assert "49" not in re.findall(r"&amp;amp;\S*", page)
+
+
+def test_the_page_may_load_and_run_nothing_but_itself(whole):
+    page = whole.page.read_text()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page).group(1)
+    assert "default-src 'none'" in html.unescape(policy)
+    assert "unsafe" not in policy
+    assert re.findall(r"""(?:src|href)=["'](?!#|data:,)""", page) == []
+
+
+def test_datasets_of_different_workloads_get_sections_of_their_own(place, tmp_path):
+    from meshwright.values import Instance
+
+    write_designs(tmp_path, Instance.from_pairs([("a", "x"), ("b", "x")]), gm={"method": "gm"})
+    made = make_report([place / "gm", tmp_path / "gm", place / "few"], tmp_path / "r.html")
+    shown = [[o["label"] for o in s["overlays"]] for s in made.document["sections"]]
+    assert shown == [[str(place / "gm"), "few"], [str(tmp_path / "gm")]]
+
+
+def test_a_workload_alone_and_a_run_alone_can_be_reported(place, tmp_path):
+    made = make_report([place / "workload"], tmp_path / "w.html")
+    assert made.document["sections"][0]["workload"]["n_nodes"] == 33
+    made = make_report([place / "run"], tmp_path / "r.html")
+    assert len(made.document["sections"][0]["runs"]) == 2
+
+
+@pytest.mark.parametrize(
+    "pairs", [[], [("a", "x")], [("a", "x"), ("b", "y")], [("a", "x"), ("b", "x"), ("c", "x")]]
+)
+def test_tiny_workloads_can_be_reported(tmp_path, pairs):
+    from meshwright.values import Instance
+
+    instance = Instance.from_pairs(pairs, nodes=["alone"])
+    write_designs(tmp_path, instance, gm={"method": "gm"}, star={"method": "star"})
+    made = make_report([tmp_path / "gm", tmp_path / "star"], tmp_path / "r.html")
+    assert made.document["sections"][0]["overlays"][0]["headline"]["support"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gone"], "error: there is no dataset at 'gone'"),
+        (["problem"], "has nothing to show yet. Run `meshwright assign`"),
+        (["gm", "gm"], "error: 'gm' is named twice"),
+        (["gm", "-o", "report.pdf"], "give -o a name such as report.pdf.html"),
+        (["gm", "-o", "kept.html"], "'kept.html' exists. Pass --force"),
+        (["gm", "-o", "taken.html"], "'taken.json' exists. Pass --force"),
+        (["gm", "--workload", "problem"], "is a dataset of kind 'problem'; 'workload' is needed"),
+        ([], "Missing argument 'DATASET...'"),
+    ],
+)
+def test_what_cannot_be_reported_ends_with_2_and_keeps_every_file(
+    place, run, monkeypatch, tmp_path, words, message
+):
+    for name in ("gm", "problem", "workload"):
+        (tmp_path / name).symlink_to(place / name)
+    monkeypatch.chdir(tmp_path)
+    Path("kept.html").write_text("mine")
+    Path("taken.json").write_text("mine")
+    code, out, err = run("report", *words)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.replace("│", " ").split())
+    assert Path("kept.html").read_text() == Path("taken.json").read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir() if not p.is_symlink()) == [
+        "kept.html",
+        "taken.json",
+    ]
+
+
+def test_the_verb_writes_the_page_and_says_where(place, run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("report", str(place / "gm"))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "report report.html"
+    assert "numbers   report.json" in out
+    before = Path("report.html").read_text()
+    code, out, _ = run("report", str(place / "gm"), "--force", "--json")
+    assert code == 0
+    assert json.loads(out) == json.loads(Path("report.json").read_text())
+    assert Path("report.html").read_text() == before  # equal datasets, equal pages

@@ -1,0 +1,210 @@
+"""How a report is drawn: layouts, groups, packed numbers, and topics against a naive twin."""
+
+from __future__ import annotations
+
+import base64
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright.overlay import design
+from meshwright.report.distributions import knee, thin
+from meshwright.report.groups import find_groups, links_between
+from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layout
+from meshwright.report.overlay_facts import support_curve
+from meshwright.report.packing import embedded, packed
+from meshwright.report.picture import picture
+from meshwright.report.topic_links import exact_up_to, topic_rows
+from meshwright.values import Instance, Overlay
+from tests.reports import crowd
+from tests.strategies import instance_of, interests
+
+
+def naive_rows(overlay: Overlay) -> list[tuple[int, int, int, int, int]]:
+    """For each topic its subscribers, links, components, the largest, and the diameter."""
+    instance, rows = overlay.instance, []
+    links = nx.Graph(overlay.edge_list())
+    for t in range(instance.n_topics):
+        members = [v for v in range(instance.n_nodes) if t in instance.topics_of(v)]
+        graph = nx.Graph()
+        graph.add_nodes_from(members)
+        graph.add_edges_from(links.subgraph(members).edges)
+        parts = [graph.subgraph(part) for part in nx.connected_components(graph)]
+        rows.append(
+            (
+                len(members),
+                graph.number_of_edges(),
+                len(parts),
+                max(map(len, parts), default=0),
+                max(map(nx.diameter, parts), default=0),
+            )
+        )
+    return rows
+
+
+@given(interests(9, 5), st.sampled_from(["gm", "star", "ring-per-topic", "few"]))
+def test_topics_are_told_as_the_naive_twin_tells_them(interest, method):
+    instance = instance_of(interest)
+    overlay = design(instance, "gpa", max_edges=2) if method == "few" else design(instance, method)
+    found = topic_rows(overlay)
+    rows = zip(
+        found.subscribers, found.links, found.components, found.largest, found.diameter_low,
+        strict=True,
+    )  # fmt: skip
+    assert [tuple(map(int, row)) for row in rows] == naive_rows(overlay)
+    assert (found.diameter_low == found.diameter_high).all()
+
+
+def test_diameters_that_cost_too_much_are_bounded_from_both_sides():
+    overlay = design(crowd(120, 12, 4), "gm")
+    exact = topic_rows(overlay)
+    rough = topic_rows(overlay, most_steps=20_000)
+    bounded = rough.diameter_low < rough.diameter_high
+    assert bounded.any()
+    assert not bounded.all()
+    assert (rough.diameter_low <= exact.diameter_low).all()
+    assert (exact.diameter_low <= rough.diameter_high).all()
+
+
+def test_the_budget_of_searches_is_kept():
+    sizes, links = np.array([4, 2, 3]), np.array([3, 1, 2])
+    assert exact_up_to(sizes, links, 10_000) == 20_000
+    assert exact_up_to(sizes, links, 8 + 21) == 3
+    assert exact_up_to(sizes, links, 8) == 2
+
+
+def decoded(text: str) -> list[int]:
+    """The reverse of `encoded`, byte by byte."""
+    out, value, shift, last = [], 0, 0, 0
+    for byte in base64.b64decode(text):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            last += -((value + 1) // 2) if value % 2 else value // 2
+            out.append(last)
+            value = shift = 0
+    return out
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=33, max_size=60))
+def test_packed_numbers_can_be_read_again(numbers):
+    assert decoded(packed({"a": numbers})["a"]["$i"]) == numbers
+
+
+def test_lists_of_lists_keep_their_lengths_and_gaps():
+    lists = [None, [], *[[i, i + 2] for i in range(40)]]
+    lengths, values = map(decoded, packed(lists)["$l"])
+    assert lengths == [-1, 0, *[2] * 40]
+    assert values == [n for part in lists if part for n in part]
+
+
+def test_only_whole_numbers_are_packed():
+    mixed = [0.5, *range(40)]
+    assert packed(mixed) == mixed
+    assert packed([True] * 40) == [True] * 40
+
+
+@given(st.text())
+def test_no_text_can_end_a_script_element(text):
+    import json
+
+    found = embedded({text: text})
+    assert not set("<>&\u2028\u2029") & set(found)
+    assert json.loads(found) == {text: text}
+
+
+def test_the_same_links_give_the_same_picture_within_the_square():
+    overlay = design(crowd(150, 20, 3), "gm")
+    one, other = picture(overlay), picture(overlay)
+    assert one == other
+    assert one["of"] == "nodes"
+    assert min(one["x"] + one["y"]) >= 0
+    assert max(one["x"] + one["y"]) <= SIDE
+    assert len(set(zip(one["x"], one["y"], strict=True))) == 150
+
+
+def test_linked_nodes_are_drawn_nearer_than_others():
+    # Two cliques and a bridge: what belongs together must be together.
+    edges = [(u, v) for a in (0, 10) for u in range(a, a + 10) for v in range(u + 1, a + 10)]
+    x, y = force_layout(20, np.array([*edges, (9, 10)], np.int32))
+    place = np.column_stack((x, y)).astype(float)
+    far = np.linalg.norm(place[:, None] - place[None], axis=2)
+    assert far[:10, :10].max() < far[:9, 11:].min()
+
+
+def test_a_ring_is_drawn_as_a_circle_in_its_order():
+    x, y = ring_layout(np.array([2, 0, 1, 3], np.int32))
+    assert (x[2], y[2]) == (SIDE // 2, 0)
+    assert (x[0], y[0]) == (SIDE, SIDE // 2)
+
+
+def test_discs_do_not_overlap():
+    draw = np.random.default_rng(3)
+    pairs = np.array([(u, v) for u in range(30) for v in range(u + 1, 30)][::4], np.int32)
+    (x, y), radius = disc_layout(draw.random(30) * 5 + 1, pairs, draw.random(len(pairs)))
+    far = np.hypot(x[:, None] - x[None], y[:, None] - y[None]) + np.eye(30) * SIDE * 9
+    assert (far >= radius[:, None] + radius[None]).all()
+
+
+def test_groups_are_few_bounded_and_numbered_by_size():
+    overlay = design(crowd(900, 60, 3), "gm")
+    group = find_groups(900, overlay.edges)
+    sizes = np.bincount(group)
+    assert 10 <= len(sizes) <= 80
+    assert (np.diff(sizes) <= 0).all()
+    assert sizes.max() <= 2 * -(-900 // 30)
+    pairs, counts, inside = links_between(group, overlay.edges)
+    assert counts.sum() + inside.sum() == overlay.n_edges
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    # Well-linked: far more links stay inside than if groups were drawn by lot.
+    assert inside.sum() > 3 * overlay.n_edges * (sizes / 900 @ sizes / 900)
+
+
+def test_nodes_without_links_are_drawn_as_one_group():
+    edges = np.array([(i, i + 1) for i in range(0, 200, 2)], np.int32)
+    group = find_groups(1000, edges, most=40)
+    assert group.max() < 40
+    assert np.bincount(group).sum() == 1000
+
+
+def test_a_large_overlay_is_drawn_as_groups():
+    overlay = design(crowd(400, 30, 3), "gm")
+    drawn = picture(overlay, most_nodes=300)
+    assert drawn["of"] == "groups"
+    assert sum(drawn["size"]) == 400
+    assert sum(drawn["links_inside"]) + sum(drawn["links"]["count"]) == overlay.n_edges
+
+
+@pytest.mark.parametrize("method", ["sl", "none"])
+def test_a_large_small_world_is_drawn_as_stretches_of_its_ring(method):
+    from meshwright.smallworld import design as design_any
+
+    world = design_any(crowd(300, 30, 3), method, certify=False)
+    drawn = picture(world, most_nodes=200)
+    group = np.array(drawn["group"])[world.ring]
+    assert (np.diff(group) >= 0).all()
+    assert drawn["layout"] == "ring"
+
+
+def test_the_knee_is_where_the_curve_bends():
+    rise = np.concatenate((np.linspace(0, 0.9, 10), np.linspace(0.901, 1.0, 90)))
+    assert knee(rise) == 9
+    assert knee(np.linspace(0, 1, 3)) == 0
+    assert knee(np.array([0.5])) == 0
+
+
+def test_the_support_curve_marks_where_it_reaches_80_percent():
+    instance = Instance.from_pairs((node, topic) for node in "abc" for topic in "xyz")
+    curve = support_curve(design(instance, "gm"))
+    assert curve["points"] == [[0, 0.0], [1, 0.5], [2, 1.0]]
+    assert curve["eighty_percent"] == {"links": 2, "share_of_links": 1.0, "support": 1.0}
+
+
+def test_thinning_keeps_both_ends_and_what_is_asked_for():
+    kept = thin(100_000, also=[77_777])
+    assert {0, 99_999, 77_777} <= set(kept)
+    assert len(kept) < 300
+    assert thin(5) == [0, 1, 2, 3, 4]
