@@ -87,7 +87,7 @@ const Picture = (() => {
       const { radius, x } = drawing();
       if (radius) return Math.max(radius[i] * scaleOf(), 3);
       const few = Math.min(1.6, Math.max(0.5, Math.sqrt(260 / x.length)));
-      return (2.2 + 1.15 * Math.sqrt(Math.min(overlay().degree.of_node[i], 120))) * few * Math.min(Math.sqrt(state.zoom), 2.2);
+      return Math.min(1, 0.45 + size.width / 1600) * (2.2 + 1.15 * Math.sqrt(Math.min(overlay().degree.of_node[i], 120))) * few * Math.min(Math.sqrt(state.zoom), 2.2);
     };
 
     function resize() {

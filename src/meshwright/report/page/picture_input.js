@@ -147,8 +147,8 @@ const PictureInput = (() => {
       ["In most components", best((t) => components[t], (t) => components[t] > 1)],
       ["Widest", best((t) => wide[t], (t) => wide[t] > 1 && components[t] === 1)],
     ].filter(([, topics]) => topics.length);
-    root.querySelector(".chips").replaceChildren(...rows.flatMap(([word, topics]) => [el("span", {}, word),
-      ...topics.map((id) => el("button", { type: "button", on: { click: () => choose({ kind: "topic", id }) } }, topicName(id))), el("br")]));
+    root.querySelector(".chips").replaceChildren(...rows.map(([word, topics]) => el("div", {}, el("span", {}, word),
+      ...topics.map((id) => el("button", { type: "button", on: { click: () => choose({ kind: "topic", id }) } }, topicName(id))))));
   }
 
   return { listen, search, chips };
