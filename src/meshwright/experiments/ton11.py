@@ -1,0 +1,351 @@
+"""Paper 2: the lowest maximum degree, and overlays of constant diameter.
+
+GM runs with both tie rules: by id, as the paper's figures show it, and by degree, ours. The second
+takes most of the advantage of MinMax-ODA away, and is told beside each claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from meshwright.experiments.chart import Panel, Series, draw
+from meshwright.experiments.degree_claims import (
+    CHANCE,
+    TIES,
+    S,
+    T,
+    V,
+    a_seventh,
+    between_ends,
+    larger_with_more_topics,
+    pair_claims,
+    percent_more,
+    star_claims,
+    times_as_large,
+)
+from meshwright.experiments.findings import at_most, mean, ratio_mean, values, where
+from meshwright.experiments.model import Cell, Claim, Experiment, Rows
+from meshwright.experiments.partial_grids import cell, seeds
+from meshwright.experiments.workloads import family
+
+NODES = tuple(range(1000, 10_001, 1000))
+SIZES = tuple(range(10, 51, 5))
+PAIR = ("gm-id", "gm", "minmax")
+STARS = ("gm-id", "cd", "cd1", "cd2")
+LABELS = {
+    "gm-id": "GM (ties by id, as in the paper)",
+    "gm": "GM (ties by degree)",
+    "minmax": "MinMax-ODA",
+    "cd": "CD-ODA",
+    "cd1": "CD-ODA-I",
+    "cd2": "CD-ODA-II",
+}
+TEN = (10, 10)
+
+
+def by_nodes(*topics: int) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 2 to 6: uniform interests, 10 subscriptions."""
+
+    def cells(full: bool) -> list[Cell]:
+        return [
+            cell(
+                family("unif", nodes, n_topics, TEN, seed),
+                method,
+                seed,
+                cost=nodes / 5000,
+                diameter=True,
+            )
+            for seed in seeds(full)
+            for n_topics in topics
+            for nodes in NODES
+            for method in PAIR
+        ]
+
+    return cells
+
+
+def by_size(methods: Sequence[str]) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 7, 8 and 19: 100 nodes, 100 topics, 10 to 50 subscriptions."""
+
+    def cells(full: bool) -> list[Cell]:
+        return [
+            cell(family("unif", 100, 100, (size, size), seed), m, seed, cost=0.05, diameter=True)
+            for seed in seeds(full, 5)
+            for size in SIZES
+            for m in methods
+        ]
+
+    return cells
+
+
+def by_nodes_zipf(full: bool) -> list[Cell]:
+    """Return the grid of Figs. 9 and 10: Zipf 0.5, nodes drawn anew until they have 10 topics."""
+    return [
+        cell(
+            family("zipf", nodes, 100, TEN, seed, alpha=0.5, draw="conditional"),
+            method,
+            seed,
+            cost=nodes / 5000,
+        )
+        for seed in seeds(full)
+        for nodes in NODES
+        for method in PAIR
+    ]
+
+
+def stars_by_nodes(full: bool) -> list[Cell]:
+    """Return the grid of Fig. 17."""
+    return [
+        cell(family("unif", nodes, 100, TEN, seed), m, seed, cost=0.1, diameter=True)
+        for seed in seeds(full, 5)
+        for nodes in range(100, 1001, 100)
+        for m in STARS
+    ]
+
+
+def stars_by_topics(full: bool) -> list[Cell]:
+    """Return the grid of Fig. 18."""
+    return [
+        cell(family("unif", 100, topics, (20, 20), seed), m, seed, cost=0.05, diameter=True)
+        for seed in seeds(full, 5)
+        for topics in range(100, 501, 50)
+        for m in STARS
+    ]
+
+
+def figure(
+    over: str, x: str, column: str, y: str, methods: Sequence[str] = PAIR
+) -> Callable[[Rows, str], str]:
+    """Return a figure of one panel, a line per method; the most topics where there are several."""
+
+    def drawn(rows: Rows, title: str) -> str:
+        if over == V:
+            rows = where(rows, **{T: values(rows, T)[-1]})
+        series = []
+        for method in methods:
+            mine = where(rows, method=method)
+            points = [(float(at), mean(mine, column, **{over: at})) for at in values(mine, over)]
+            series.append(Series(LABELS[method], points))
+        return draw(title, "means over the seeds", [Panel("", x, y, series)])
+
+    return drawn
+
+
+def _one(id: str, what: str, cells, figure, size: str, claims: Sequence[Claim]) -> Experiment:  # type: ignore[no-untyped-def]
+    """Return an experiment whose default grid is that of the paper."""
+    return Experiment(f"ton11-{id}", what, cells, figure, size, size, claims)
+
+
+LARGE = "1,000 to 10,000 nodes, 10 subscriptions"
+SMALL = "100 nodes, 100 topics, 10 to 50 subscriptions"
+DEGREE, AVERAGE = ("max_degree", "maximum degree"), ("average_degree", "average degree")
+BOTH = dict.fromkeys(("gm-id", "minmax"), False)
+
+EXPERIMENTS = (
+    _one(
+        "fig2",
+        "maximum degree against nodes, 100 topics",
+        by_nodes(100),
+        figure(V, "nodes", *DEGREE),
+        f"{LARGE}, 100 topics",
+        [
+            *pair_claims(V, 10, name="100 topics"),
+            Claim(
+                "The maximum degree falls with nodes for MinMax-ODA and rises for GM",
+                "falls, rises",
+                between_ends("max_degree", V, {"minmax": False, "gm-id": True}),
+                CHANCE,
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig3",
+        "maximum degree against nodes, 200 topics",
+        by_nodes(100, 200),
+        figure(V, "nodes", *DEGREE),
+        f"{LARGE}, 200 topics",
+        [
+            *pair_claims(V, 10, name="200 topics"),
+            Claim(
+                "The maximum degree is slightly larger with 200 topics than with 100",
+                "larger",
+                larger_with_more_topics,
+                CHANCE,
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig4",
+        "average degree against nodes, 100 topics",
+        by_nodes(100),
+        figure(V, "nodes", *AVERAGE),
+        f"{LARGE}, 100 topics",
+        [
+            Claim(
+                "Average degree of MinMax-ODA over GM's, on average",
+                "9% more",
+                percent_more(V, 9.0),
+                "Ours needs fewer extra edges: those of gain 0 are not added and raise no degree.",
+                at_default=True,
+            ),
+            Claim(
+                "The average degree falls with nodes for both",
+                "falls",
+                between_ends("average_degree", V, BOTH),
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig5",
+        "average degree against nodes, 200 topics",
+        by_nodes(200),
+        figure(V, "nodes", *AVERAGE),
+        f"{LARGE}, 200 topics",
+        [
+            Claim(
+                "Average degree of MinMax-ODA over GM's, similar to Fig. 4",
+                "about 9% more",
+                percent_more(V, 9.0),
+                "Ours needs fewer extra edges: those of gain 0 are not added and raise no degree.",
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig6",
+        "diameter against nodes, 100 topics",
+        by_nodes(100),
+        figure(V, "nodes", "diameter", "largest diameter of a topic"),
+        f"{LARGE}, 100 topics",
+        [
+            Claim(
+                "Diameter of GM (ties by id) against MinMax-ODA, on average",
+                "0.7 times",
+                times_as_large("diameter", V, 0.7),
+                CHANCE,
+                at_default=True,
+            ),
+            Claim(
+                "The same with GM's ties by degree",
+                "0.7 times",
+                times_as_large("diameter", V, 0.7, "gm"),
+                TIES,
+                at_default=True,
+            ),
+            Claim(
+                "The diameter rises with nodes for both",
+                "rises",
+                between_ends("diameter", V, {"gm-id": True, "minmax": True}),
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig7",
+        "maximum degree against subscription size",
+        by_size(PAIR),
+        figure(S, "subscription size", *DEGREE),
+        SMALL,
+        [
+            *pair_claims(S, 4, name="10 to 50 subscriptions"),
+            Claim(
+                "The maximum degree falls with the size for MinMax-ODA and rises for GM",
+                "falls, rises",
+                between_ends("max_degree", S, {"minmax": False, "gm-id": True}),
+                CHANCE,
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig8",
+        "average degree against subscription size",
+        by_size(PAIR),
+        figure(S, "subscription size", *AVERAGE),
+        SMALL,
+        [
+            Claim(
+                "Average degree of MinMax-ODA over GM's, on average",
+                "10% more",
+                percent_more(S, 10.0),
+                CHANCE,
+                at_default=True,
+            ),
+            Claim(
+                "The average degree falls with the size for both",
+                "falls",
+                between_ends("average_degree", S, BOTH),
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig9",
+        "maximum degree against nodes, Zipf 0.5",
+        by_nodes_zipf,
+        figure(V, "nodes", *DEGREE),
+        f"{LARGE}, 100 topics, Zipf 0.5",
+        [
+            Claim(
+                "Maximum degree of MinMax-ODA against GM's (ties by id), on average",
+                "less than 1/7 (0.143)",
+                a_seventh,
+                CHANCE,
+                at_default=True,
+            ),
+            Claim(
+                "The same with GM's ties by degree",
+                "less than 1/7 (0.143)",
+                lambda rows: at_most(ratio_mean(rows, "max_degree", V, "minmax", "gm"), 1 / 7),
+                TIES,
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig10",
+        "average degree against nodes, Zipf 0.5",
+        by_nodes_zipf,
+        figure(V, "nodes", *AVERAGE),
+        f"{LARGE}, 100 topics, Zipf 0.5",
+        [
+            Claim(
+                "Average degree of MinMax-ODA: a small increase over GM's (at most 10%)",
+                "small",
+                lambda rows: at_most(
+                    100 * (ratio_mean(rows, "average_degree", V, "minmax", "gm-id") - 1),
+                    10.0,
+                    "{:.1f}% more",
+                ),
+                at_default=True,
+            ),
+        ],
+    ),
+    _one(
+        "fig17",
+        "average degree of constant diameter overlays against nodes",
+        stars_by_nodes,
+        figure(V, "nodes", *AVERAGE, STARS),
+        "100 to 1,000 nodes, 100 topics, 10 subscriptions",
+        star_claims(V, 2.3, 3, 2),
+    ),
+    _one(
+        "fig18",
+        "average degree of constant diameter overlays against topics",
+        stars_by_topics,
+        figure(T, "topics", *AVERAGE, STARS),
+        "100 nodes, 100 to 500 topics, 20 subscriptions",
+        star_claims(T, 1.9, 6, 2),
+    ),
+    _one(
+        "fig19",
+        "average degree of constant diameter overlays against subscription size",
+        by_size(STARS),
+        figure(S, "subscription size", *AVERAGE, STARS),
+        SMALL,
+        star_claims(S, 1.8, 20, 1),
+    ),
+)
