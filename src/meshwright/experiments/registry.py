@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from meshwright.errors import unknown_choice
-from meshwright.experiments import icdcs16, ton11
+from meshwright.experiments import disc12, icdcs16, ton11
 from meshwright.experiments.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    experiment.id: experiment for paper in (icdcs16, ton11) for experiment in paper.EXPERIMENTS
+    experiment.id: experiment
+    for paper in (icdcs16, ton11, disc12)
+    for experiment in paper.EXPERIMENTS
 }
 
 

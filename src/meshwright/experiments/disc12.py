@@ -1,0 +1,222 @@
+"""Paper 3: the time of the fast methods as a share of the naive ones.
+
+The naive methods are ours too (`naive_greedy.py`), compiled by the same compiler, and choose the
+same edges; the share is of processor time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from meshwright.experiments.chart import Panel, Series, draw
+from meshwright.experiments.findings import at_most, ends, mean, ordered, values, where
+from meshwright.experiments.model import Cell, Claim, Experiment, Finding, Rows
+from meshwright.experiments.partial_grids import ALPHA, FAMILIES, TITLES, cell, seeds
+from meshwright.experiments.workloads import family
+
+MEASURE = "measure_time:share"
+NODES = (tuple(range(100, 1001, 100)), (100, 200, 300, 400))  # full, default
+TOPICS = (tuple(range(100, 1001, 100)), (100, 400, 700, 1000))
+SIZES = (tuple(range(10, 101, 10)), (10, 40, 70, 100))
+FIXED_NODES = (500, 150)
+TEN = (10, 10)
+V, T, S = "workload_nodes", "workload_topics", "workload_low"
+MACHINE = (
+    "Both sides are compiled to machine code here, and the naive side is a tight loop over arrays, "
+    "so the gap is smaller than between the paper's Java programs."
+)
+SMALL = "At few nodes a run of the fast method takes a millisecond, most of it fixed costs."
+
+
+def _drawn(name: str, nodes: int, topics: int, sizes: tuple[int, int], seed: int):  # type: ignore[no-untyped-def]
+    return family(name, nodes, topics, sizes, seed, alpha=ALPHA if name == "zipf" else None)
+
+
+def _cost(nodes: int, sizes: int) -> float:
+    """Return a guess at the seconds of the naive method."""
+    return 0.1 + (nodes / 400) ** 3 * sizes / 10
+
+
+def by_nodes(method: str) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 2a and 3a; 1,000 Zipf nodes without the naive side too."""
+
+    def cells(full: bool) -> list[Cell]:
+        found = [
+            cell(_drawn(name, nodes, 100, TEN, seed), method, seed,
+                 measure=MEASURE, cost=_cost(nodes, 10), naive=True)
+            for seed in seeds(full)
+            for name in FAMILIES
+            for nodes in NODES[not full]
+        ]  # fmt: skip
+        fast = _drawn("zipf", 1000, 100, TEN, 1)
+        return [*found, cell(fast, method, 1, measure=MEASURE, naive=False)]
+
+    return cells
+
+
+def by_topics(method: str) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 2b and 3b."""
+
+    def cells(full: bool) -> list[Cell]:
+        nodes = FIXED_NODES[not full]
+        return [
+            cell(_drawn(name, nodes, topics, TEN, seed), method, seed,
+                 measure=MEASURE, cost=_cost(nodes, 10), naive=True)
+            for seed in seeds(full)
+            for name in FAMILIES
+            for topics in TOPICS[not full]
+        ]  # fmt: skip
+
+    return cells
+
+
+def by_size(method: str) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 2c and 3c."""
+
+    def cells(full: bool) -> list[Cell]:
+        nodes = FIXED_NODES[not full]
+        return [
+            cell(_drawn(name, nodes, 200, (size, size), seed), method, seed,
+                 measure=MEASURE, cost=_cost(nodes, size), naive=True)
+            for seed in seeds(full)
+            for name in FAMILIES
+            for size in SIZES[not full]
+        ]  # fmt: skip
+
+    return cells
+
+
+def figure(over: str, x: str) -> Callable[[Rows, str], str]:
+    """Return the share against a column, a line per family."""
+
+    def drawn(rows: Rows, title: str) -> str:
+        series = []
+        for name in FAMILIES:
+            mine = where(rows, workload_family=name, naive=True)
+            points = [(float(at), 100 * mean(mine, "share", **{over: at}))
+                      for at in values(mine, over)]  # fmt: skip
+            series.append(Series(TITLES[name], points))
+        panel = Panel("", x, "share of the naive time, %", series, log_y=True)
+        return draw(title, "processor time, means over the seeds", [panel])
+
+    return drawn
+
+
+def _average(name: str, over: str) -> Callable[[Rows], float]:
+    def find(rows: Rows) -> float:
+        mine = where(rows, workload_family=name, naive=True)
+        found = [mean(mine, "share", **{over: at}) for at in values(mine, over)]
+        return 100 * math.fsum(found) / len(found) if found else math.nan
+
+    return find
+
+
+def _last(name: str, over: str) -> Callable[[Rows], float]:
+    return lambda rows: 100 * ends(where(rows, naive=True), "share", over, workload_family=name)[1]
+
+
+def _falls(over: str) -> Callable[[Rows], Finding | None]:
+    def find(rows: Rows) -> Finding | None:
+        pairs, told = [], []
+        for name in FAMILIES:
+            first, last = ends(where(rows, naive=True), "share", over, workload_family=name)
+            pairs.append((first, last))
+            told.append(f"{TITLES[name]} {first:.3%} to {last:.3%}")
+        found = ordered(pairs)
+        return None if found is None else Finding("; ".join(told), pairs=found.pairs)
+
+    return find
+
+
+def _limit(text: str, paper: float, find: Callable[[Rows], float], why: str = MACHINE) -> Claim:
+    return Claim(
+        text,
+        f"{paper:g}%",
+        lambda rows: at_most(find(rows), paper, "{:.3g}%"),
+        why,
+    )
+
+
+def _seconds(rows: Rows) -> Finding | None:
+    return at_most(mean(rows, "seconds", naive=False), 3.823, "{:.3f} s")
+
+
+def _experiments(part: str, method: str, name: str, papers: dict[str, float]) -> list[Experiment]:
+    """Return the three figures of a method; `papers` has the shares in percent that they claim."""
+    topics = [
+        _limit(f"{TITLES[f]}: share of the naive time, mean over topics", papers[f"topics {f}"],
+               _average(f, T))
+        for f in ("unif", "zipf")
+    ]  # fmt: skip
+    nodes = []
+    for f in ("unif", "zipf"):
+        nodes += [
+            _limit(f"{TITLES[f]}: share of the naive time, mean over nodes", papers[f"mean {f}"],
+                   _average(f, V), SMALL),
+            _limit(f"{TITLES[f]}: share at the most nodes", papers[f"last {f}"], _last(f, V)),
+        ]  # fmt: skip
+    nodes.append(Claim("The share falls as nodes grow", "falls", _falls(V)))
+    if method == "minmax":
+        text = "1,000 nodes x 100 topics, Zipf: seconds of F-MinMax-ODA"
+        nodes.append(Claim(text, "3.823 s", _seconds, at_default=True))
+    return [
+        Experiment(
+            f"disc12-fig{part}a",
+            f"time of {name} against the naive method, nodes vary",
+            by_nodes(method),
+            figure(V, "nodes"),
+            "100 to 400 nodes, 100 topics, 10 subscriptions",
+            "100 to 1,000 nodes, 100 topics, 10 subscriptions",
+            nodes,
+            alone=True,
+        ),
+        Experiment(
+            f"disc12-fig{part}b",
+            f"time of {name} against the naive method, topics vary",
+            by_topics(method),
+            figure(T, "topics"),
+            "150 nodes, 100 to 1,000 topics, 10 subscriptions",
+            "500 nodes, 100 to 1,000 topics, 10 subscriptions",
+            topics,
+            alone=True,
+        ),
+        Experiment(
+            f"disc12-fig{part}c",
+            f"time of {name} against the naive method, subscription sizes vary",
+            by_size(method),
+            figure(S, "subscription size"),
+            "150 nodes, 200 topics, 10 to 100 subscriptions",
+            "500 nodes, 200 topics, 10 to 100 subscriptions",
+            [
+                Claim("The share falls as subscriptions grow", "falls", _falls(S), MACHINE),
+                *[
+                    _limit(f"{TITLES[f]}: share at 100 subscriptions", 0.02, _last(f, S))
+                    for f in ("unif", "zipf")
+                ],
+            ],
+            alone=True,
+        ),
+    ]
+
+
+MINMAX = {
+    "mean unif": 0.858,
+    "mean zipf": 1.17,
+    "last unif": 0.0158,
+    "last zipf": 0.0115,
+    "topics unif": 0.236,
+    "topics zipf": 0.019,
+}
+LOW = {
+    "mean unif": 1.2,
+    "mean zipf": 0.6,
+    "last unif": 0.15,
+    "last zipf": 0.11,
+    "topics unif": 0.172,
+    "topics zipf": 0.020,
+}
+EXPERIMENTS = (
+    *_experiments("2", "minmax", "F-MinMax-ODA", MINMAX),
+    *_experiments("3", "low", "F-Low-ODA", LOW),
+)
