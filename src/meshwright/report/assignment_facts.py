@@ -124,7 +124,7 @@ def _rows(matrix: npt.NDArray[np.float64]) -> list[list[float]]:
 
 
 def _told(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else short(value)
+    return None if value is None or not math.isfinite(value) else short(value, 12)
 
 
 def _ratio(value: float | None, reference: float | None) -> float | None:

@@ -30,7 +30,7 @@ def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Po
     mass = 1.0 + np.minimum(degree, 40) * 0.5
     pull = np.full(len(edges), 1.0)
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.2)
-    return _fit(*_turned(x, y))
+    return _fit(*_turned(*_gathered(x, y, degree > 0)))
 
 
 def disc_layout(
@@ -42,7 +42,8 @@ def disc_layout(
     mass = 1.0 + 2.0 * (radius / scale) ** 2
     pull = 0.6 * weight / weight.max() + 0.02 if len(weight) else weight
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.0)
-    x, y = _turned(x, y)
+    linked = np.bincount(edges.ravel(), minlength=len(radius)) > 0
+    x, y = _turned(*_gathered(x, y, linked))
     # Room for links: the discs take about an eighth of the area that the points span.
     span = max(float(np.ptp(x)), float(np.ptp(y)), 1e-9) if len(x) else 1.0
     size = radius * np.sqrt(span**2 * 0.14 / max(float(np.pi * (radius**2).sum()), 1e-9))
@@ -90,6 +91,16 @@ def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
         points *= reach / max(float(np.abs(points).max()), 1e-9)
     # Nodes of equal distances fall on one point: a small spiral takes them apart.
     return first + 0.1 * x, second + 0.1 * y
+
+
+def _gathered(x: Floats, y: Floats, linked: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the points with those that have no link drawn in: nothing holds them near."""
+    if linked.all() or not linked.any():
+        return x, y
+    x, y = x - x[linked].mean(), y - y[linked].mean()
+    far = np.hypot(x, y)
+    by = np.where(linked, 1.0, np.minimum(1.0, 1.1 * far[linked].max() / np.maximum(far, 1e-9)))
+    return x * by, y * by
 
 
 def _turned(x: Floats, y: Floats) -> tuple[Floats, Floats]:

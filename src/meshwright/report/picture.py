@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from meshwright.report.distributions import short
 from meshwright.report.groups import find_groups, links_between, ring_groups
 from meshwright.report.layout import disc_layout, force_layout, ring_layout
 from meshwright.smallworld import SmallWorld
-from meshwright.values import Overlay
+from meshwright.values import Instance, Overlay
 
 MOST_NODES = 2_000  # above that a picture of nodes is a hairball
 MOST_LINKS = 30_000
@@ -45,4 +47,29 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
             "count": counts.tolist(),
         },
         "group": group.tolist(),
+        **common_topics(overlay.instance, group),
+    }
+
+
+def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str, list[Any]]:
+    """Return for each group the topic that sets it apart, and the shares that want it.
+
+    It is the one whose share within the group is most above that among all nodes; -1 if none.
+    """
+    size = np.bincount(group)
+    node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
+    pairs, counts = np.unique(group[node] * instance.n_topics + instance.topics, return_counts=True)
+    of, topic = np.divmod(pairs, max(instance.n_topics, 1))
+    overall = np.bincount(instance.topics, minlength=instance.n_topics) / max(instance.n_nodes, 1)
+    share = counts / size[of]
+    order = np.lexsort((topic, overall[topic] - share, of))
+    first = order[np.unique(of[order], return_index=True)[1]]
+    best = np.full(len(size), -1)
+    best[of[first]] = topic[first]
+    within = np.zeros(len(size))
+    within[of[first]] = share[first]
+    return {
+        "common_topic": best.tolist(),
+        "common_share": [short(value) for value in within],
+        "common_share_of_all": [short(overall[t]) if t >= 0 else 0.0 for t in best.tolist()],
     }

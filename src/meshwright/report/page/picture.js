@@ -169,7 +169,7 @@ const Picture = (() => {
 
     function drawGroups({ ink, paper, edge, hues }) {
       const { x, size: held, links, group } = drawing(), { light, near, choice } = state;
-      const most = Math.max(...links.count, 1), wide = (n) => 0.5 + 7 * Math.sqrt(n / most);
+      const most = Math.max(...links.count, 1), wide = (n) => 0.5 + 4.5 * Math.sqrt(n / most);
       const own = choice && choice.kind === "node" ? group[choice.id] : -1;
       pen.strokeStyle = edge;
       for (const e of strongest(links, held.length)) {
@@ -207,7 +207,7 @@ const Picture = (() => {
       if (state.hover >= 0) { pen.lineWidth = 2; disc(state.hover, null, ink, 1.08); }
       const order = Array.from(x.keys());
       if (own >= 0) order.sort((a, b) => (b === own) - (a === own));
-      if (!light) names(order, ink, paper, (g) => number(held[g]), NAMES, true);
+      if (!light) names(order, ink, paper, (g) => number(held[g]), held.length, true);
     }
 
     function names(order, ink, paper, name, most, inside = false) {
@@ -228,7 +228,7 @@ const Picture = (() => {
         if (cx < 0 || cx > size.width || cy < 0 || cy > size.height) continue;
         const full = name(i), text = full.length > 28 ? `${full.slice(0, 27)}…` : full;
         const width = pen.measureText(text).width;
-        if (inside && width > r * 1.8) continue;
+        if (inside && width > r * 2.1) continue;
         const middle = cx - width / 2;
         const sides = [[cx + r + 5, cy], [cx - r - 5 - width, cy], [middle, cy - r - 10], [middle, cy + r + 10]];
         // Around a ring names stand outside.
@@ -262,7 +262,9 @@ const Picture = (() => {
       }
       const { size: held, links_inside: inside } = drawing();
       const wants = light && light.members ? `\n${number(light.count[i])} want ${topicName(choice.id)}` : "";
-      return `${plural(held[i], "node")} around ${nodeName(headOf(i))}\n${plural(inside[i], "link")} among them${wants}`;
+      const topic = drawing().common_topic[i];
+      const common = topic < 0 ? "" : `\n${percent(drawing().common_share[i])} want ${topicName(topic)}, ${percent(drawing().common_share_of_all[i])} of all nodes do`;
+      return `${plural(held[i], "node")} around ${nodeName(headOf(i))}\n${plural(inside[i], "link")} among them${wants || common}`;
     }
 
     function choose(choice) {
