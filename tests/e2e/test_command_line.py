@@ -179,3 +179,6 @@ def test_the_demo_runs_as_a_process_of_its_own_and_leaves_no_scratch_behind(tmp_
     instance = Instance.load(tmp_path / "out" / "workload")
     assert instance.n_nodes == 60
     assert list((tmp_path / "tmp").glob("meshwright-spark-*")) == []
+    report = Path(done.stdout.splitlines()[-1])
+    assert report == tmp_path / "out" / "report.html"
+    assert "links</strong> join the subscribers of every topic" in report.read_text()
