@@ -48,6 +48,33 @@ def test_all_problems_are_listed(tmp_path):
         assert problem in told
 
 
+def test_problems_are_listed_however_many_there_are(tmp_path):
+    nodes = [f"edge-{i}" for i in range(200)]
+    with pytest.raises(InputError, match="200 problems") as caught:
+        read_inventory(inventory(tmp_path), nodes)
+    assert all(f"node {node!r} is not listed" in str(caught.value) for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "end"),
+    [
+        ("localhost", "127.0.0.1", "127.0.0.1:1883"),
+        ("LOCALHOST", "localhost", "127.0.0.1:1883"),
+        ("fe80::1", "FE80:0:0:0:0:0:0:1", "fe80::1:1883"),
+    ],
+)
+def test_an_endpoint_is_the_same_however_it_is_written(tmp_path, one, other, end):
+    path = inventory(tmp_path, f"a,{one},1883", f"b,{other},1883")
+    with pytest.raises(InputError, match=f"'a', 'b' share the endpoint {end}"):
+        read_inventory(path, ["a", "b"])
+
+
+@pytest.mark.parametrize("host", ["", "...", ":::", "h:1883", "[::1]", "-h", "tcp://h"])
+def test_what_is_no_host_is_told(tmp_path, host):
+    with pytest.raises(InputError, match="is no host name or address"):
+        read_inventory(inventory(tmp_path, f"a,{host},1883"), ["a"])
+
+
 SECURE = "node,host,port,ca,cert,key,username,password_env,password_file"
 
 
@@ -77,6 +104,7 @@ def test_security_that_does_not_fit_is_told(tmp_path, rows, problem):
         ("node,host", "a,h", "needed are node, host, port"),
         ("node,host,port,colour", "a,h,1,red", "has the columns node, host, port, colour"),
         ("node,host,port", "a,h,1,2", "line 2 has more cells"),
+        ("node,host,port,port", "a,h,1,2", "needed are node, host, port, each once"),
         ("node,host,port", 'a,"h,1', "cannot be read as CSV"),
     ],
 )

@@ -133,6 +133,16 @@ def test_a_partial_overlay_is_refused_with_those_who_would_miss_messages():
         planned(pairs, [("a", "b"), ("b", "r"), ("r", "c")])
 
 
+def test_all_who_would_miss_messages_are_listed():
+    nodes = [f"n{i:03}" for i in range(60)]
+    pairs = [(node, f"t{t}") for node in nodes for t in range(30)]
+    with pytest.raises(InputError, match="1,740 subscribers of 30 topics") as caught:
+        planned(pairs, [(nodes[0], nodes[1])])
+    rows = [row for row in str(caught.value).split("\n") if row.startswith("  't")]
+    assert len(rows) == 30
+    assert all(row.endswith(", ".join(map(repr, nodes[2:]))) for row in rows)
+
+
 def test_relays_complete_a_partial_overlay_and_are_counted(tmp_path):
     pairs = [(node, "x") for node in "abc"] + [("r", "y")]
     overlay = overlay_of(pairs, [("a", "b"), ("b", "r"), ("r", "c")])
@@ -171,12 +181,20 @@ def test_an_overlay_designed_without_its_filters_says_what_to_do():
     [
         (["a#"], "topic 'a#' has a '#'"),
         (["a\nlistener 1"], "control character"),
-        (["hall 3/t", "hall/t"], "topic 'hall 3/t' has a space"),
+        (["hall 3/t", "hall/t"], r"topic 'hall 3/t' .* a '\+' instead would carry 'hall/t' too"),
+        (['""', "x"], r"topic '\"\"' .* a '\+' instead would carry 'x' too"),
     ],
 )
 def test_topics_that_cannot_be_bridged_are_named(topics, message):
     with pytest.raises(InputError, match=message):
         planned([(node, topic) for node in "ab" for topic in topics])
+
+
+def test_a_plus_for_a_space_must_not_carry_what_nobody_wants_either():
+    pairs = [(node, "hall 3/t") for node in "ab"]
+    assert planned(pairs, publishers=[("a", "yard/u")]).unheard == (("a", "yard/u"),)
+    with pytest.raises(InputError, match=r"'hall 3/t' .* would carry 'yard/t' too"):
+        planned(pairs, publishers=[("a", "yard/t")])
 
 
 @pytest.mark.parametrize(

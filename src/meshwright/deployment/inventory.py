@@ -8,6 +8,7 @@ of a file here. All problems are gathered before any is raised.
 from __future__ import annotations
 
 import csv
+import ipaddress
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -20,8 +21,7 @@ from meshwright.errors import InputError
 
 NEEDED = ("node", "host", "port")
 SECURITY = ("ca", "cert", "key", "username", "password_env", "password_file")
-HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
-TOLD = 30  # problems that are told in full
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def compare(brokers: Sequence[Broker], nodes: Sequence[str], named: Sequence[str
     wrong = [f"node {node!r} is not listed" for node in nodes if node not in listed]
     wrong += [f"node {node!r} is not in the overlay" for node in sorted(listed - known)]
     wrong += [f"node {node!r} is listed {n} times" for node, n in _repeated(named)]
-    ends = [f"{broker.host.lower()}:{broker.port}" for broker in brokers]
+    ends = [_endpoint(broker.host, broker.port) for broker in brokers]
     for end, _ in _repeated(ends):
         owners = [repr(b.node) for b, e in zip(brokers, ends, strict=True) if e == end]
         wrong.append(f"{', '.join(owners)} share the endpoint {end}")
@@ -90,7 +90,7 @@ def _broker(row: dict[str, str], where: str, wrong: list[str]) -> Broker | None:
     node = row["node"]
     if not node:
         wrong.append(f"{where}: node is empty")
-    if not HOST.fullmatch(row["host"]):
+    if not HOST.fullmatch(row["host"]) and _address(row["host"]) is None:
         wrong.append(f"{where}: host {row['host']!r} is no host name or address")
     port = int(row["port"]) if row["port"].isascii() and row["port"].isdigit() else 0
     if not 0 < port < 65536:
@@ -167,9 +167,8 @@ def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, s
 
 def problems(what: str, wrong: Sequence[str]) -> InputError:
     """Return one error for all that is wrong."""
-    told = [*wrong[:TOLD], *([f"and {len(wrong) - TOLD:,} more"] if len(wrong) > TOLD else [])]
     count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
-    return InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(told))
+    return InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
 
 
 def _rows(
@@ -185,16 +184,30 @@ def _rows(
         raise InputError(f"'{source}' cannot be read as CSV: {error}. Check the path.") from error
     lacking = [column for column in needed if column not in columns]
     strange = [column for column in columns if column not in (*needed, *optional)]
-    if lacking or strange:
+    if lacking or strange or len(set(columns)) < len(columns):
         raise InputError(
             f"'{source}' has the columns {', '.join(columns) or '(none)'}; needed are "
-            f"{', '.join(needed)}" + (f", allowed {', '.join(optional)}." if optional else ".")
+            f"{', '.join(needed)}, each once"
+            + (f", allowed {', '.join(optional)}." if optional else ".")
         )
     wide = [f"line {line} has more cells than the header" for line, row in rows if "" in row]
     if wide:
         raise problems(f"'{source}' cannot be used", wide)
     names = (*needed, *optional)
     return [(line, {name: row.get(name) or "" for name in names}) for line, row in rows]
+
+
+def _endpoint(host: str, port: int) -> str:
+    """Return one text for all ways to write the same endpoint."""
+    name = host.lower()
+    return f"{_address('127.0.0.1' if name == 'localhost' else name) or name}:{port}"
+
+
+def _address(host: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
 
 
 def _repeated(values: Iterable[str]) -> list[tuple[str, int]]:

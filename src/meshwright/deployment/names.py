@@ -65,7 +65,7 @@ def wrong_topic(name: str) -> str | None:
             return "has a '#' that is not its whole last level"
         if "+" in level and level != "+":
             return "has a '+' that is not a whole level"
-    if levels[0] == "$SYS":
+    if levels[0] in ("$SYS", "$CONTROL"):
         return "belongs to each broker itself and is not bridged"
     if levels[0] == "$share":
         return "is a shared subscription: give the filter behind the group"

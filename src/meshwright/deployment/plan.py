@@ -9,13 +9,12 @@ from typing import Literal, NamedTuple
 from meshwright.deployment.filters import PatternIndex, examples, expand, is_filter
 from meshwright.deployment.inventory import Broker, compare, problems
 from meshwright.deployment.names import ambiguous, directory_names, written, wrong_topic
-from meshwright.deployment.trees import Edge, Forest, grow_trees
+from meshwright.deployment.trees import Edge, Forest, grow_trees, topics_per_link
 from meshwright.errors import InputError, unknown_choice
 from meshwright.values import Instance, Overlay
 
 QOS = (0, 1, 2)
 COMPLETE = ("relay",)
-TOLD = 20  # topics that a refusal tells in full
 
 Direction = Literal["both", "out", "in"]
 
@@ -99,7 +98,7 @@ def plan(
     if wrong:
         raise problems("the inventory does not fit the overlay", wrong)
     instance, unheard = with_published(overlay.instance, publishers)
-    check_topics(instance)
+    check_topics(instance, [topic for _, topic in unheard])
     edges = overlay.edge_list()
     forest = grow_trees(instance, edges, tree=tree, relay=complete == "relay")
     if forest.apart:
@@ -137,14 +136,16 @@ def with_published(
     return expand(instance, heard), unheard
 
 
-def check_topics(instance: Instance) -> None:
-    """Raise with all topics that no file of Mosquitto can hold."""
+def check_topics(instance: Instance, unheard: Sequence[str] = ()) -> None:
+    """Raise with all topics that no file of Mosquitto can hold; the unheard must not be carried."""
     names = list(instance.topic_names)
     wrong = [f"topic {name!r} {reason}" for name in names if (reason := wrong_topic(name))]
-    for name, other in sorted(ambiguous(names).items()):
+    clashes = ambiguous({*names, *unheard})
+    for name in sorted(clashes.keys() & set(names)):
         wrong.append(
-            f"topic {name!r} has a space, which a bridge's topic line cannot hold, and a '+' in "
-            f"its place would carry {other!r} too: rename one of them"
+            f"topic {name!r} cannot stand in a bridge's topic line, which holds no space and "
+            f"takes '\"\"' for nothing; a '+' instead would carry {clashes[name]!r} too: rename "
+            "one of them"
         )
     if wrong:
         raise problems("the workload has topics that cannot be bridged", wrong)
@@ -154,13 +155,10 @@ def apart_error(overlay: Overlay, instance: Instance, forest: Forest) -> InputEr
     """Return the refusal of a partial overlay, with the subscribers that would miss messages."""
     names, nodes = instance.topic_names, instance.node_names
     missing = sum(map(len, forest.apart.values()))
-    told = []
-    for t, apart in list(forest.apart.items())[:TOLD]:
-        listed = ", ".join(repr(nodes[v]) for v in apart[:10])
-        more = f" and {len(apart) - 10:,} more" if len(apart) > 10 else ""
-        told.append(f"{names[t]!r}: {listed}{more}")
-    if len(forest.apart) > TOLD:
-        told.append(f"and {len(forest.apart) - TOLD:,} topics more")
+    told = [
+        f"{names[t]!r}: {', '.join(repr(nodes[v]) for v in apart)}"
+        for t, apart in forest.apart.items()
+    ]
     text = (
         f"the overlay leaves {missing:,} subscribers of {len(forest.apart):,} topics apart; they "
         "would miss messages and nothing was written:\n  " + "\n  ".join(told) + "\n"
@@ -191,11 +189,8 @@ def attach(
     node_id = {name: i for i, name in enumerate(instance.node_names)}
     topic_id = {name: t for t, name in enumerate(instance.topic_names)}
     links = set(edges)
-    load: dict[Edge, int] = {}
+    load = dict(topics_per_link(forest.trees))
     near: dict[int, set[int]] = {}
-    for tree in forest.trees:
-        for edge in tree:
-            load[edge] = load.get(edge, 0) + 1
     for u, v in edges:
         near.setdefault(u, set()).add(v)
         near.setdefault(v, set()).add(u)
