@@ -42,7 +42,7 @@ def ratio_mean(rows: Rows, column: str, over: str, one: Any, other: Any, **kind:
 
 def number(ours: float, paper: float, form: str = "{:.3g}") -> Finding | None:
     """Return the finding on a number; None where it was not measured."""
-    return None if math.isnan(ours) else Finding(form.format(ours), ours, paper)
+    return None if math.isnan(ours) else Finding(form.format(ours), ((ours, paper),))
 
 
 def at_most(ours: float, limit: float, form: str = "{:.3g}") -> Finding | None:

@@ -118,16 +118,15 @@ class Finding:
     ----------
     ours
         The words of the ledger.
-    ours_value, paper_value
-        Where the claim is a number.
+    numbers
+        Where the claim is a number, or several: ours and the paper's.
     pairs
         Where it is an ordering or a limit: what should be the larger and the smaller, per point.
 
     """
 
     ours: str
-    ours_value: float | None = None
-    paper_value: float | None = None
+    numbers: tuple[tuple[float, float], ...] = ()
     pairs: tuple[tuple[float, float], ...] = ()
 
 

@@ -70,7 +70,7 @@ def _edges_used(rows: Rows) -> Finding | None:
         return None
     worst = max(used.values(), key=lambda value: abs(math.log(value)))
     told = ", ".join(f"{name} {value:.2f}" for name, value in used.items())
-    return Finding(f"of GPA's edges: {told}", worst, 1.0)
+    return Finding(f"of GPA's edges: {told}", ((worst, 1.0),))
 
 
 def _eighty(rows: Rows) -> Finding | None:
@@ -323,7 +323,7 @@ def topics_fall(rows: Rows) -> Finding | None:
     first, last = (100 * x for x in ends(unif, "support", "workload_topics", method="gpm"))
     if math.isnan(first):
         return None
-    return Finding(f"{first:.1f}% to {last:.1f}% (Unif)", first - last, 65.3 - 24.4)
+    return Finding(f"{first:.1f}% to {last:.1f}% (Unif)", ((first - last, 65.3 - 24.4),))
 
 
 def zipf_falls(rows: Rows) -> Finding | None:

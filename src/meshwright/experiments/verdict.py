@@ -21,9 +21,9 @@ def verdict(finding: Finding | None, *, at_paper_size: bool) -> str:
 
     Examples
     --------
-    >>> verdict(Finding("0.97", 0.97, 1.0), at_paper_size=True)
+    >>> verdict(Finding("0.97", ((0.97, 1.0),)), at_paper_size=True)
     'holds'
-    >>> verdict(Finding("0.97", 0.97, 1.0), at_paper_size=False)
+    >>> verdict(Finding("0.97", ((0.97, 1.0),)), at_paper_size=False)
     'close'
     >>> verdict(Finding("a below b", pairs=((1.0, 0.9), (0.7, 1.0))), at_paper_size=True)
     'differs'
@@ -31,17 +31,16 @@ def verdict(finding: Finding | None, *, at_paper_size: bool) -> str:
     """
     if finding is None:
         return NOT_RUN
-    short = _short(finding)
-    if short <= (WITHIN_HOLDS if finding.ours_value is not None else 0.0) + ROUNDING:
+    off = max((_off(ours, paper) for ours, paper in finding.numbers), default=0.0)
+    short = max((_lack(large, small) for large, small in finding.pairs), default=0.0)
+    if off <= WITHIN_HOLDS + ROUNDING and short <= ROUNDING:
         return HOLDS if at_paper_size else CLOSE
-    return CLOSE if short <= WITHIN_CLOSE + ROUNDING else DIFFERS
+    return CLOSE if max(off, short) <= WITHIN_CLOSE + ROUNDING else DIFFERS
 
 
-def _short(finding: Finding) -> float:
+def _off(ours: float, paper: float) -> float:
     """Return how far ours is from the paper's, as a share of it."""
-    if finding.ours_value is not None and finding.paper_value is not None:
-        return abs(finding.ours_value - finding.paper_value) / abs(finding.paper_value)
-    return max((_lack(large, small) for large, small in finding.pairs), default=0.0)
+    return abs(ours - paper) / abs(paper)
 
 
 def _lack(large: float, small: float) -> float:
