@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from meshwright.errors import unknown_choice
-from meshwright.experiments import disc12, icdcs16, ton11
+from meshwright.experiments import debs18, disc12, icdcs16, ton11
 from meshwright.experiments.model import Experiment
 
+PAPER_MODULES = (icdcs16, ton11, disc12, debs18)
 EXPERIMENTS: Mapping[str, Experiment] = {
-    experiment.id: experiment
-    for paper in (icdcs16, ton11, disc12)
-    for experiment in paper.EXPERIMENTS
+    experiment.id: experiment for module in PAPER_MODULES for experiment in module.EXPERIMENTS
 }
 
 
