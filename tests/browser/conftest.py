@@ -35,7 +35,10 @@ def opened(browser):
 
     @contextmanager
     def open_page(path: Path, width: int = 1280, height: int = 900, **options) -> Iterator:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        # Without motion a place on the screen stays where it was measured.
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce", **options
+        )
         page = context.new_page()
         said: list[str] = []
         fetched: list[str] = []

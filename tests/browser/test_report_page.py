@@ -284,6 +284,7 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
         )
         assert f"diameter {rows['diameter_high'][t]}" in told(page)
         keep(page, "large", full=False)
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
         (ARTEFACTS / "large.json").write_text(
             json.dumps(
                 {
@@ -292,3 +293,23 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
                 }
             )
         )
+
+
+def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, place):
+    from meshwright.report.document import document
+    from meshwright.report.page import render
+    from meshwright.report.room import ROOMS, trimmed
+
+    page_path = place / "bare.html"
+    bare = trimmed(document([large.page.parent / "gm"]), ROOMS[2])
+    page_path.write_text(render(bare))
+    section = bare["sections"][0]
+    assert section["workload"]["node_names"] is None
+    with opened(page_path) as page:
+        page.locator("canvas").scroll_into_view_if_needed()
+        box = page.locator("canvas").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.fill("input[type=search]", "node-0007")
+        assert "No node or topic" in page.inner_text(".search ul")
+        page.click(".chips button")
+        assert "Its subscribers are too many to be listed here." in told(page)

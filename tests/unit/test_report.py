@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from meshwright.assignment.dataset import load_answer
+from meshwright.errors import InputError
 from meshwright.report import make_report
 from meshwright.report.page import number, percent
 from meshwright.smallworld import load_overlay
@@ -165,6 +166,52 @@ def test_the_page_may_load_and_run_nothing_but_itself(whole):
     assert "default-src 'none'" in html.unescape(policy)
     assert "unsafe" not in policy
     assert re.findall(r"""(?:src|href)=["'](?!#|data:,)""", page) == []
+
+
+def test_a_page_that_would_be_too_large_leaves_lists_out_or_is_refused(
+    place, tmp_path, monkeypatch
+):
+    from meshwright.report.document import document
+    from meshwright.report.page import render
+    from meshwright.report.room import ROOMS, trimmed
+
+    whole = document([place / "gm"])
+    sizes = [len(render(trimmed(whole, room)).encode()) for room in ROOMS]
+    assert sizes[0] > sizes[2]
+    monkeypatch.setattr("meshwright.report.MOST_BYTES", sizes[2])
+    made = make_report([place / "gm"], tmp_path / "r.html")
+    section = made.document["sections"][0]
+    assert section["overlays"][0]["edges"] is None
+    assert set(section["workload"]["subscribers"]) == {None}
+    monkeypatch.setattr("meshwright.report.MOST_BYTES", 1000)
+    with pytest.raises(InputError, match=r"the page would have 0\.\d MB.*Report fewer datasets"):
+        make_report([place / "gm"], tmp_path / "none.html")
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_the_largest_topics_are_left_out_first_and_none_is_cut(place):
+    from meshwright.report.document import document
+    from meshwright.report.room import Room, trimmed
+
+    fitting = trimmed(document([place / "gm"]), Room(60, 10**6, 10**6))
+    workload = fitting["sections"][0]["workload"]
+    pairs = list(zip(workload["subscribers_of_topic"], workload["subscribers"], strict=True))
+    assert sum(size for size, listed in pairs if listed) <= 60
+    assert max(size for size, listed in pairs if listed) <= min(
+        size for size, listed in pairs if listed is None
+    )
+    assert all(len(listed) == size for size, listed in pairs if listed is not None)
+
+
+def test_what_a_run_measured_stands_in_the_headline_of_its_overlay(place, tmp_path):
+    made = make_report([place / "world", place / "run", place / "gm"], tmp_path / "r.html")
+    section = made.document["sections"][0]
+    overhead = [run["totals"]["overhead_per_delivery"] for run in section["runs"]]
+    assert [m["overhead_per_delivery"] for m in section["overlays"][0]["measured"]] == overhead
+    assert section["overlays"][1]["measured"] == []
+    assert f"{number(overhead[0], 3)} per delivery measured with pie" in " ".join(
+        visible(made.page.read_text()).split()
+    )
 
 
 def test_datasets_of_different_workloads_get_sections_of_their_own(place, tmp_path):

@@ -46,15 +46,27 @@ def make_report(
     """
     from meshwright.report.document import document
     from meshwright.report.page import render
+    from meshwright.report.room import ROOMS, trimmed
 
     page, numbers = refuse_target(out, force=force)
-    content = document(
+    everything = document(
         datasets,
         workload=Path(workload) if workload is not None else None,
         problem=Path(problem) if problem is not None else None,
         progress=progress,
     )
-    _write(page, render(content))
+    for room in ROOMS:
+        content = trimmed(everything, room)
+        text = render(content)
+        size = len(text.encode())
+        if size <= MOST_BYTES:
+            break
+    else:
+        raise InputError(
+            f"the page would have {size / 1e6:.1f} MB, and {MOST_BYTES / 1e6:.0f} MB are the most. "
+            "Report fewer datasets at once."
+        )
+    _write(page, text)
     _write(numbers, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
     return Written(page, numbers, content)
 

@@ -17,15 +17,11 @@ from meshwright.report.distributions import summary
 from meshwright.report.gather import Section, gather
 from meshwright.report.overlay_facts import overlay_facts
 from meshwright.report.run_facts import run_facts
+from meshwright.routing.digest import overlay_digest
 from meshwright.routing.tables import subscribers_of
 from meshwright.smallworld.dataset import load_overlay
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.values import Instance
-
-# What the page carries for choosing topics and lighting up links; 8 MB are all there is.
-MOST_SUBSCRIPTIONS = 1_200_000
-MOST_EDGES = 400_000
-MOST_NAMES = 100_000  # nodes, topics
 
 
 def document(
@@ -35,25 +31,17 @@ def document(
     problem: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Return the content of the report on some datasets."""
+    """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
     progress = progress or no_progress()
     sections = gather(datasets, workload=workload, problem=problem)
-    room = max(1, sum(1 for section in sections if section.source))
-    n_overlays = max(1, sum(len(section.overlays) for section in sections))
-    found = []
-    for section in sections:
-        if section.assignments:
-            found.append(_assignments(section, progress))
-        else:
-            found.append(
-                _overlays(section, progress, MOST_SUBSCRIPTIONS // room, MOST_EDGES // n_overlays)
-            )
+    found = [
+        _assignments(section, progress) if section.assignments else _overlays(section, progress)
+        for section in sections
+    ]
     return {"meshwright": __version__, "sections": found}
 
 
-def _overlays(
-    section: Section, progress: Progress, most_subscriptions: int, most_edges: int
-) -> dict[str, Any]:
+def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
     overlays: list[dict[str, Any]] = []
     instance: Instance | None = None
     for given in section.overlays:
@@ -61,22 +49,22 @@ def _overlays(
             overlay = load_overlay(given.path, section.source)
             instance = overlay.instance
             facts = overlay_facts(given.label, overlay, given.manifest)
-            few = overlay.n_edges <= most_edges
-            facts["edges"] = (
-                {"one": overlay.edges[:, 0].tolist(), "other": overlay.edges[:, 1].tolist()}
-                if few
-                else None
-            )
-            overlays.append(facts)
+            overlays.append({**facts, "digest": overlay_digest(overlay), "edges": overlay.edges})
     if instance is None and section.source is not None:
         instance = Instance.load(section.source)
     runs = []
     for given in section.runs:
         with progress.step(f"looking at {given.label}"):
             runs += run_facts(given.label, given.path, given.manifest)
+    for facts in overlays:
+        facts["measured"] = [
+            {"run": run["label"], "routing": run["routing"], **_overhead(run)}
+            for run in runs
+            if run["overlay_digest"] == facts["digest"]
+        ]
     workload: dict[str, Any] = {"digest": section.digest}
     if instance is not None and section.source is not None:
-        workload |= workload_facts(source_name(section.source), instance, most_subscriptions)
+        workload |= workload_facts(source_name(section.source), instance)
     return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
 
 
@@ -86,19 +74,10 @@ def source_name(path: Path) -> str:
     return "/".join(part for part in (place.parent.name, place.name) if part)
 
 
-def workload_facts(name: str, instance: Instance, most_subscriptions: int) -> dict[str, Any]:
+def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
     """Return what is shown of a workload: sizes, the two CCDFs, names, and who wants what."""
-    if max(instance.n_nodes, instance.n_topics) > MOST_NAMES:
-        node_names, topic_names = None, None
-    else:
-        node_names, topic_names = list(instance.node_names), list(instance.topic_names)
     topic_ptr, members = subscribers_of(instance)
-    sizes = np.diff(topic_ptr)
-    # Small topics first: so most can be chosen, and large ones light up nearly everything anyway.
-    order = np.argsort(sizes, kind="stable")
-    listed = np.zeros(len(sizes), np.bool_)
-    listed[order[np.cumsum(sizes[order]) <= most_subscriptions]] = True
-    wants = np.diff(instance.indptr)
+    sizes, wants = np.diff(topic_ptr), np.diff(instance.indptr)
     return {
         "name": name,
         "n_nodes": instance.n_nodes,
@@ -106,17 +85,16 @@ def workload_facts(name: str, instance: Instance, most_subscriptions: int) -> di
         "n_subscriptions": instance.n_subscriptions,
         "topics_per_node": summary(wants),
         "subscribers_per_topic": summary(sizes),
-        "node_names": node_names,
-        "topic_names": topic_names,
+        "node_names": list(instance.node_names),
+        "topic_names": list(instance.topic_names),
         "topics_of_node": wants.tolist(),
         "subscribers_of_topic": sizes.tolist(),
-        "subscribers": [
-            members[topic_ptr[t] : topic_ptr[t + 1]].tolist() if listed[t] else None
-            for t in range(len(sizes))
-        ]
-        if topic_names is not None
-        else None,
+        "subscribers": np.split(members, topic_ptr[1:-1]) if len(sizes) else [],
     }
+
+
+def _overhead(run: dict[str, Any]) -> dict[str, Any]:
+    return {"overhead_per_delivery": run["totals"]["overhead_per_delivery"]}
 
 
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:

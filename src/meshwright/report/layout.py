@@ -44,9 +44,9 @@ def disc_layout(
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.0)
     linked = np.bincount(edges.ravel(), minlength=len(radius)) > 0
     x, y = _turned(*_gathered(x, y, linked))
-    # Room for links: the discs take about an eighth of the area that the points span.
+    # Room for links: the discs take about a fifth of the area that the points span.
     span = max(float(np.ptp(x)), float(np.ptp(y)), 1e-9) if len(x) else 1.0
-    size = radius * np.sqrt(span**2 * 0.14 / max(float(np.pi * (radius**2).sum()), 1e-9))
+    size = radius * np.sqrt(span**2 * 0.18 / max(float(np.pi * (radius**2).sum()), 1e-9))
     kernel.part(x, y, size * 1.25, 400)
     discs = np.maximum(1, size / _reach(x, y, size) * SIDE).astype(np.int32)
     return _fit(x, y, size), discs

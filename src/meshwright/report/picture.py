@@ -47,14 +47,22 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
             "count": counts.tolist(),
         },
         "group": group.tolist(),
+        "head": heads(overlay, group),
         **common_topics(overlay.instance, group),
     }
+
+
+def heads(overlay: Overlay, group: npt.NDArray[np.int64]) -> list[str]:
+    """Return for each group the name of its node with most links, which it is called by."""
+    order = np.lexsort((-overlay.degrees, group))
+    first = order[np.unique(group[order], return_index=True)[1]]
+    return [overlay.instance.node_names[v] for v in first.tolist()]
 
 
 def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str, list[Any]]:
     """Return for each group the topic that sets it apart, and the shares that want it.
 
-    It is the one whose share within the group is most above that among all nodes; -1 if none.
+    It is the one whose share within the group is most above that among all nodes.
     """
     size = np.bincount(group)
     node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
@@ -69,7 +77,7 @@ def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str,
     within = np.zeros(len(size))
     within[of[first]] = share[first]
     return {
-        "common_topic": best.tolist(),
+        "common_topic": [instance.topic_names[t] if t >= 0 else None for t in best.tolist()],
         "common_share": [short(value) for value in within],
         "common_share_of_all": [short(overall[t]) if t >= 0 else 0.0 for t in best.tolist()],
     }

@@ -59,7 +59,7 @@ const Picture = (() => {
     const { workload, overlays } = section;
     const nodeName = (v) => (workload.node_names ? workload.node_names[v] : `node ${v}`);
     const topicName = (t) => (workload.topic_names ? workload.topic_names[t] : `topic ${t}`);
-    const state = { overlay: 0, choice: null, light: null, near: null, hover: -1, zoom: 1, x: 0, y: 0, heads: null };
+    const state = { overlay: 0, choice: null, light: null, near: null, hover: -1, zoom: 1, x: 0, y: 0 };
     const size = { width: 0, height: 0 };
     const overlay = () => overlays[state.overlay];
     const drawing = () => overlay().picture;
@@ -132,7 +132,7 @@ const Picture = (() => {
     }
 
     function drawNodes({ ink, paper, edge, hues }) {
-      const { x } = drawing(), { one, other } = overlay().edges, { light, near, choice } = state;
+      const { x } = drawing(), { one, other } = overlay().edges || { one: [], other: [] }, { light, near, choice } = state;
       const dim = light || near, crowd = Math.min(1, 900 / Math.max(one.length, 1));
       pen.lineWidth = 1;
       pen.strokeStyle = edge;
@@ -245,15 +245,6 @@ const Picture = (() => {
       }
     }
 
-    function headOf(group) {
-      if (!state.heads) {
-        const degrees = overlay().degree.of_node, heads = [];
-        drawing().group.forEach((g, v) => { if (heads[g] === undefined || degrees[v] > degrees[heads[g]]) heads[g] = v; });
-        state.heads = heads;
-      }
-      return state.heads[group];
-    }
-
     function describe(i) {
       const o = overlay(), { light, choice } = state;
       if (drawing().of === "nodes") {
@@ -263,8 +254,8 @@ const Picture = (() => {
       const { size: held, links_inside: inside } = drawing();
       const wants = light && light.members ? `\n${number(light.count[i])} want ${topicName(choice.id)}` : "";
       const topic = drawing().common_topic[i];
-      const common = topic < 0 ? "" : `\n${percent(drawing().common_share[i])} want ${topicName(topic)}, ${percent(drawing().common_share_of_all[i])} of all nodes do`;
-      return `${plural(held[i], "node")} around ${nodeName(headOf(i))}\n${plural(inside[i], "link")} among them${wants || common}`;
+      const common = topic === null ? "" : `\n${percent(drawing().common_share[i])} want ${topic}, ${percent(drawing().common_share_of_all[i])} of all nodes do`;
+      return `${plural(held[i], "node")} around ${drawing().head[i]}\n${plural(inside[i], "link")} among them${wants || common}`;
     }
 
     function choose(choice) {
@@ -299,7 +290,9 @@ const Picture = (() => {
         const grouped = drawing().of === "groups"
           ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? " along the ring" : " of well-linked nodes"}: the number in a disc is its nodes, the width of a line the links between two groups, drawn for the strongest.`
           : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}.`;
-        told.replaceChildren(el("p", { class: "what" }, `${grouped} Point at one, or choose a topic to see who it joins.`));
+        const how = o.topics ? "Point at one, or choose a topic to see who it joins." : "Nodes and topics are too many to be listed here.";
+        const bare = drawing().of === "nodes" && !o.edges ? " The links are too many to be drawn here." : "";
+        told.replaceChildren(el("p", { class: "what" }, `${grouped}${bare} ${how}`));
       } else if (choice.kind === "node") {
         const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map(nodeName);
         const some = near.slice(0, 8).join(", ") + (near.length > 8 ? ` and ${number(near.length - 8)} more` : "");
@@ -352,7 +345,7 @@ const Picture = (() => {
     PictureInput.chips({ root, workload, overlay, topicName, choose });
     root.querySelectorAll("[data-overlay]").forEach((button) => button.addEventListener("click", () => {
       root.querySelectorAll("[data-overlay]").forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
-      Object.assign(state, { overlay: Number(button.dataset.overlay), hover: -1, heads: null, zoom: 1, x: 0, y: 0 });
+      Object.assign(state, { overlay: Number(button.dataset.overlay), hover: -1, zoom: 1, x: 0, y: 0 });
       base = fit();
       PictureInput.chips({ root, workload, overlay, topicName, choose });
       choose(state.choice);

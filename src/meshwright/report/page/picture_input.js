@@ -140,6 +140,7 @@ const PictureInput = (() => {
   }
 
   function chips({ root, workload, overlay, topicName, choose }) {
+    if (!overlay().topics) return;
     const sizes = workload.subscribers_of_topic, { components, diameter_high: wide } = overlay().topics;
     const best = (score, keep, n = 4) => Array.from(sizes.keys()).filter(keep).sort((a, b) => score(b) - score(a) || a - b).slice(0, n);
     const rows = [
