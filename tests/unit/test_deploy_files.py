@@ -164,7 +164,14 @@ def test_tls_is_for_listeners_and_bridges(tmp_path):
     files = {name: lambda i, name=name: f"/etc/{name}.pem" for name in ("ca", "cert", "key")}
     found = read_conf(deployed(overlay, tmp_path / "conf", brokers_of("abc", **files)))
     assert found.brokers["a"].options["certfile"] == "/etc/cert.pem"
-    assert found.brokers["a"].bridges[0].options["bridge_cafile"] == "/etc/ca.pem"
+    options = found.brokers["a"].bridges[0].options
+    assert [options[f"bridge_{name}"] for name in ("cafile", "certfile", "keyfile")] == [
+        "/etc/ca.pem",
+        "/etc/cert.pem",
+        "/etc/key.pem",
+    ]
+    edit(found.path / "a" / "mosquitto.conf", "bridge_cafile /etc/ca.pem\n", "")
+    assert "'a' - 'b': one end of the link uses TLS and the other not" in validate(found.path)
 
 
 NASTY = ['"', "#x", "größe/数", "'a'/b", "\u2028listener", "-", "%u", "topic", "a\\nb", "\u00a0"]
@@ -218,6 +225,7 @@ def test_an_unpruned_triangle_is_refused(tmp_path):
         ("a", "topic x both 1", "topic x both 1\ntopic + both 1", "is sent twice by the bridge"),
         ("a", "127.0.0.1:20001", "127.0.0.1:1", "which is no other broker of the plan"),
         ("c", "mesh.c.b", "mesh.a.b", "one would push the other out"),
+        ("a", "local_clientid mesh-local.a.b\n", "", "share the local client id ''"),
         ("a", "\ncleansession true", "\ncleansession false", "cleansession is false"),
         ("a", "try_private true", "try_private false", "try_private is false"),
     ],

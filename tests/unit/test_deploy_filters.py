@@ -114,6 +114,7 @@ def test_expanding_twice_changes_nothing_more():
         ("a\u0085b", "holds a control character"),
         ("$SYS/broker/uptime", "belongs to each broker itself"),
         ("$CONTROL/dynamic-security/v1", "belongs to each broker itself"),
+        ("$own name/x", "has a space after its '$'"),
         ("$share/g/a", "is a shared subscription"),
         ("/" * 200, "has more than 200 levels"),
         ("x" * 65_536, "is longer than 65,535 bytes"),

@@ -21,7 +21,7 @@ ORDER = {
     "start": "start",
     "restart": "restart",
 }
-TOLD = 20  # findings and steps that are printed in full
+TOLD = 20  # findings that are printed in full
 
 Conf = Annotated[Path, typer.Option("--out", "-o", help="The directory to write.", metavar="CONF")]
 
@@ -152,7 +152,7 @@ def check_error(conf: Path, wrong: list[str]) -> CheckError:
 def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     """Print what was planned and written, and what to do next."""
     print(f"configuration {out}")
-    busiest = summary["busiest_link"]
+    busiest, deepest = summary["busiest_link"], summary["deepest"]
     facts = {
         "brokers": f"{summary['brokers']:,}",
         "links": f"{summary['links']:,}",
@@ -162,9 +162,8 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         else "none",
         "busiest broker": f"{summary['busiest_broker']['topics']:,} topics over links, "
         f"{summary['busiest_broker']['node']}",
-        "deepest tree": f"{summary['deepest']['depth']} hops from its middle, "
-        f"{summary['deepest']['topic']}"
-        if summary["deepest"]
+        "deepest tree": f"{hops(deepest['depth'])} from its middle, {deepest['topic']}"
+        if deepest
         else "none",
         "security": summary["security"],
     }
@@ -189,6 +188,11 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     print(f"next: meshwright lab up {out}")
 
 
+def hops(n: int) -> str:
+    """Return a number of hops in words."""
+    return "1 hop" if n == 1 else f"{n} hops"
+
+
 def print_change(change: Change) -> None:
     """Print how two configurations differ."""
     if not change.steps:
@@ -202,7 +206,8 @@ def print_change(change: Change) -> None:
             "reloaded": f"{len(change.access):,}",
         }
     )
-    print("put the new files in place everywhere, then in this order")
+    print("in this order; put a broker's new files in place at its step, and for SIGHUP")
+    print("only acl and passwd: it may be started again before its turn")
     rows = [(i, ORDER[step.action], step.node) for i, step in enumerate(change.steps, 1)]
     print_table(("step", "do", "broker"), rows)
     print("no topic has a cycle at any step")

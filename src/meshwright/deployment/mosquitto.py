@@ -175,6 +175,8 @@ def bridge(plan: Plan, node: int, to: int, lines: Lines, passwords: Mapping[str,
     )
     if broker.tls:
         text += f"bridge_cafile {broker.ca}\n"
+        # Shown to a broker that asks for one: `require_certificate` may be added to listeners.
+        text += f"bridge_certfile {broker.cert}\nbridge_keyfile {broker.key}\n"
     if broker.username:
         text += f"remote_username {broker.username}\nremote_password {passwords[broker.node]}\n"
     return text + "".join(f"topic {line.pattern} {line.direction} {plan.qos}\n" for line in lines)

@@ -67,6 +67,8 @@ def wrong_topic(name: str) -> str | None:
             return "has a '+' that is not a whole level"
     if levels[0] in ("$SYS", "$CONTROL"):
         return "belongs to each broker itself and is not bridged"
+    if levels[0].startswith("$") and " " in levels[0]:
+        return "has a space after its '$', which no bridge's topic line can hold"
     if levels[0] == "$share":
         return "is a shared subscription: give the filter behind the group"
     if any(not allowed(c) for c in name):

@@ -62,7 +62,7 @@ def carriers_of(conf: Conf) -> tuple[list[Carrier], list[str]]:
     ends = conf.by_endpoint
     found: list[Carrier] = []
     wrong: list[str] = []
-    names: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], str] = {}  # (where it connects, client id) -> whose bridge
     for node, broker in conf.brokers.items():
         for i, bridge in enumerate(broker.bridges):
             address = bridge.options.get("address", "")
@@ -77,6 +77,9 @@ def carriers_of(conf: Conf) -> tuple[list[Carrier], list[str]]:
                     f"{node!r} and {before!r} dial {to!r} with the client id {client!r}: one would "
                     "push the other out"
                 )
+            local = bridge.options.get("local_clientid", "")
+            if names.setdefault((node, local), to) != to or not local:
+                wrong.append(f"{node!r} has bridges that share the local client id {local!r}")
             for line in bridge.lines:
                 found.append(Carrier(node, to, i, line.pattern, line.direction))
     return found, wrong
@@ -90,8 +93,12 @@ def settings_findings(conf: Conf) -> list[str]:
         "cleansession": "true",
         "notifications_local_only": "true",
     }
+    ends = conf.by_endpoint
     for node, broker in conf.brokers.items():
         for bridge in broker.bridges:
+            to = ends.get(bridge.options.get("address", ""), node)
+            if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
+                wrong.append(f"{node!r} - {to!r}: one end of the link uses TLS and the other not")
             for option, value in needed.items():
                 if bridge.options.get(option) != value:
                     got = bridge.options.get(option, "not set")
