@@ -136,6 +136,13 @@ def test_a_bridge_that_cannot_connect_is_named(monkeypatch, capsys, conf):
     assert (code, out) == (3, "")
     assert "did not open" in err
     assert "b to c; c to b" in err
+    # The message leads to the logs; the next command clears them away.
+    assert "CONF.lab/*/broker.log" in err
+    assert "not authorised" in (lab_place(conf) / "c" / "broker.log").read_text()
+    assert run_in_process(monkeypatch, capsys, "lab", "down", str(conf))[:2] == (
+        0,
+        "stopped 0 brokers; 3 had ended before\n",
+    )
     assert not lab_place(conf).exists()
 
 
@@ -269,6 +276,35 @@ def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls)
     assert found.findings == ()
     # t: 4 to 3; q/line 4: k and c to each other, a to both, over b; w/+: 2; w/3: 3 to 2; größe: 2
     assert found.n_deliveries == 2 * (12 + 2 + 2 + 2 + 6 + 2)
+
+
+def test_bridges_show_their_certificates_to_brokers_that_want_them(tmp_path):
+    conf = deploy(tmp_path / "conf", {"t": "abc"}, ("ab", "bc"), tls=True)
+    for node in "abc":
+        path = conf / node / "mosquitto.conf"
+        text = path.read_text()
+        path.write_text(text.replace("\nkeyfile", "\nrequire_certificate true\nkeyfile", 1))
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    assert found.n_deliveries == 6
+
+
+def test_topics_that_begin_with_a_dollar_are_seen_too(tmp_path):
+    (tmp_path / "secrets").mkdir()
+    conf = deploy(
+        tmp_path / "conf", {"$own/x": "ab", "$": "ab"}, ("ab",), secrets=tmp_path / "secrets"
+    )
+    lab = up(conf)
+    try:
+        found = verify(lab, n_messages=1)
+    finally:
+        lab.stop()
+    assert found.findings == ()
+    assert found.n_deliveries == 4
 
 
 def test_relays_of_a_plan_are_counted_apart(tmp_path):

@@ -227,6 +227,34 @@ def test_a_redeploy_under_load_never_circles_and_ends_exact(tmp_path):
         lab.stop()
 
 
+def test_a_redeploy_of_a_secured_plan_brings_users_and_rights_along(tmp_path):
+    (tmp_path / "secrets").mkdir()
+    options = {"secrets": tmp_path / "secrets", "tls": True}
+    before = deploy(tmp_path / "before", {"t": "abc"}, ("ab", "bc"), **options)
+    after = deploy(tmp_path / "after", {"t": "abc", "u": "abd"}, ("ac", "ab", "bd"), **options)
+    lab = up(before)
+    try:
+        old = {node: bridges_of(lab, node) for node in "abc"}
+        taken = set()
+
+        def look(step):
+            """Whoever crashes before its turn must come back as it was."""
+            taken.update({step.node} if step.action in ("start", "restart") else ())
+            assert {node for node in "abc" if bridges_of(lab, node) != old[node]} <= taken
+
+        steps = redeploy(lab, before, after, done=look)
+        assert {step.action for step in steps} == {"reload", "start", "restart"}
+        assert verify(lab, n_messages=1).findings == ()
+        assert not (lab.place / "next").exists()
+    finally:
+        lab.stop()
+
+
+def bridges_of(lab, node: str) -> list[str]:
+    text = (lab.directory(node) / "mosquitto.conf").read_text()
+    return [line for line in text.split("\n") if line.startswith(("address", "topic"))]
+
+
 def test_verify_ends_and_says_so_when_messages_run_in_circles(monkeypatch, tmp_path):
     monkeypatch.setattr("meshwright.lab.exercise.STORM", 1)  # a thousand copies are enough
     conf = write_conf(tmp_path / "conf", {"t": [("b", "a"), ("c", "b"), ("c", "a")]})

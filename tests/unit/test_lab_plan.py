@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 import subprocess
@@ -14,10 +12,10 @@ from meshwright.errors import DeployError, InputError
 from meshwright.lab import processes
 from meshwright.lab.exercise import draw_publishers
 from meshwright.lab.plan import Topic, read_plan
-from meshwright.lab.prepare import password_hash, prepare
+from meshwright.lab.prepare import prepare
 from meshwright.lab.processes import Process, find_mosquitto, free_ports, start_time, stop
 from meshwright.lab.running import down, find_lab, is_loopback, lab_place, start_order
-from meshwright.lab.today import LAYOUTS, bridge_filter, write_layout
+from meshwright.lab.today import LAYOUTS, write_layout
 from tests.e2e.lab_confs import write_conf
 
 LINE = [("b", "a"), ("c", "b")]
@@ -121,12 +119,6 @@ def test_the_account_of_the_lab_is_added_to_the_copy_alone(conf, tmp_path):
     assert (conf / "c" / "passwd").read_text() == "one:$7$101$AA==$AA=="
 
 
-def test_a_password_is_kept_as_mosquitto_keeps_it():
-    found = password_hash("secret", b"0123456789ab", 101)
-    digest = hashlib.pbkdf2_hmac("sha512", b"secret", b"0123456789ab", 101)
-    assert found == f"$7$101$MDEyMzQ1Njc4OWFi${base64.b64encode(digest).decode()}"
-
-
 def test_a_process_is_known_by_its_start_and_not_by_its_number_alone():
     child = subprocess.Popen(["sleep", "60"])
     try:
@@ -195,4 +187,3 @@ def test_a_full_mesh_forwards_only_what_is_published_below_its_prefix(conf, tmp_
     assert linked.links == (("b", "a"), ("c", "a"), ("c", "b"))
     text = (tmp_path / "mesh" / "c" / "mosquitto.conf").read_text()
     assert text.count('topic # out 1 pub/ ""\ntopic # in 1 "" pub/\n') == 2
-    assert bridge_filter("a b/c") == "+/c"

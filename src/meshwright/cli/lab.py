@@ -12,7 +12,7 @@ import typer
 
 from meshwright.cli.options import Json, Seed
 from meshwright.cli.show import print_facts, print_json, print_table
-from meshwright.errors import CheckError
+from meshwright.errors import CheckError, DeployError
 
 if TYPE_CHECKING:
     from meshwright.lab.compare import Measured
@@ -88,6 +88,9 @@ def up(
         try:
             with progress.step("waiting for bridges"):
                 await_links(started)
+        except DeployError:
+            started.stop_brokers()  # their logs tell why
+            raise
         except BaseException:
             started.stop()
             raise

@@ -110,7 +110,7 @@ def _measure(
     ]
     every = -(-len(drawn) // MOST_TIMED) * n_messages
     try:
-        with witnesses(lab.access, plan.nodes, qos=plan.qos) as clients:
+        with witnesses(lab.access, plan.nodes, qos=plan.qos, topics=plan.everything) as clients:
             clients.wait_for(probes, LINK_PATIENCE)
             counted = exercise(clients, messages, prefix=prefix, window=16)
             clients.listen_to(_subscriptions(plan, prefix))

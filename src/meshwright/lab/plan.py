@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from meshwright.deployment.directory import FILE, FORMAT_VERSION, KIND
 from meshwright.errors import InputError
 
-KIND = "mosquitto"
-FORMAT_VERSION = 1
-PLAN = "plan.json"
 CONFIGURATION = "mosquitto.conf"
 
 Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
@@ -88,15 +86,21 @@ class Plan:
         """Return the names of the brokers."""
         return tuple(broker.node for broker in self.brokers)
 
+    @cached_property
+    def everything(self) -> tuple[str, ...]:
+        """Return filters that match all topics: ``#`` leaves out names that begin with ``$``."""
+        firsts = {topic.example.split("/")[0] for topic in self.topics}
+        return ("#", *(f"{first}/#" for first in sorted(firsts) if first.startswith("$")))
+
 
 def read_plan(conf: Path) -> Plan:
     """Read the plan of a configuration directory and check that it is whole."""
-    path = conf / PLAN
+    path = conf / FILE
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"'{conf}' holds no {PLAN}; give the directory that "
+            f"'{conf}' holds no {FILE}; give the directory that "
             f"`meshwright deploy mosquitto ... -o DIR` wrote."
         ) from None
     except OSError as error:

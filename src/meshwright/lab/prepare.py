@@ -9,8 +9,6 @@ other host names. Bridges, topics, sessions, users and access lists are as they 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import secrets
 import shutil
@@ -19,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from meshwright.deployment.passwords import hashed
 from meshwright.errors import DeployError, InputError
 from meshwright.lab.plan import CONFIGURATION, Link, Plan
 from meshwright.lab.processes import LOOPBACK
@@ -66,6 +65,7 @@ def prepare(
     if authority is None and any(broker.tls for broker in plan.brokers):
         authority = make_certificates(lab)
     password = like.password if like else secrets.token_urlsafe(16)
+    account = account_lines(plan, password)
     endpoints = {(broker.host, broker.port): broker.node for broker in plan.brokers}
     for broker in plan.brokers:
         source, target = conf / broker.directory, lab / broker.directory
@@ -73,13 +73,22 @@ def prepare(
         through = {v: port for (u, v), port in (via or {}).items() if u == broker.node}
         dialled = {endpoint: through.get(node, ports[node]) for endpoint, node in endpoints.items()}
         text = (source / CONFIGURATION).read_text(encoding="utf-8")
-        lines = _local_lines(text, source, target, ports[broker.node], dialled, password, authority)
+        lines = _local_lines(text, source, target, ports[broker.node], dialled, account, authority)
         written = target / CONFIGURATION
         head = _head((extra or {}).get(broker.node, ()))
         written.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
         written.chmod(0o600)
     tls = frozenset(broker.node for broker in plan.brokers if broker.tls)
     return Access(dict(ports), password, tls, authority)
+
+
+def account_lines(plan: Plan, password: str) -> dict[str, str]:
+    """Return what the account of the lab's clients adds to each file that an option names."""
+    rights = "".join(f"topic readwrite {topics}\n" for topics in plan.everything)
+    return {
+        "password_file": f"{ACCOUNT}:{hashed(password)}\n",
+        "acl_file": f"\nuser {ACCOUNT}\n{rights}topic read $SYS/#\n",
+    }
 
 
 def _head(extra: tuple[str, ...]) -> list[str]:
@@ -103,7 +112,7 @@ def _local_lines(
     target: Path,
     port: int,
     dialled: Mapping[tuple[str, int], int],
-    password: str,
+    account: Mapping[str, str],
     authority: str | None,
 ) -> list[str]:
     """Return the lines of a configuration with everything that names its place replaced."""
@@ -131,10 +140,10 @@ def _local_lines(
             found.append(f"address {LOOPBACK}:{dialled[_endpoint(value, source, dialled)]}")
         elif word in CERTIFICATES and authority is not None:
             found.append(f"{word} {Path(authority).with_name(CERTIFICATES[word])}")
-        elif word in ("password_file", "acl_file"):
+        elif word in account:
             own = _own_copy(Path(value), source, target)
-            _let_in(own, password, accounts=word == "password_file")
-            found.append(f"{word} {own}")
+            _append(own, account[word])
+            found.append(f"{word} {own.name}")  # brokers run in their directory
         else:
             found.append(line)
     return found
@@ -154,7 +163,7 @@ def _endpoint(value: str, source: Path, dialled: Mapping[tuple[str, int], int]) 
 
 def _own_copy(named: Path, source: Path, target: Path) -> Path:
     """Return the copy, inside the broker's directory of the lab, of a file that is named."""
-    own = target.resolve() / named.name
+    own = target / named.name
     if named.is_absolute():
         try:
             shutil.copyfile(named, own)
@@ -167,26 +176,10 @@ def _own_copy(named: Path, source: Path, target: Path) -> Path:
     return own
 
 
-def _let_in(path: Path, password: str, *, accounts: bool) -> None:
-    """Add the account of the lab's clients to a password file or an access list."""
-    line = (
-        f"{ACCOUNT}:{password_hash(password)}\n"
-        if accounts
-        else f"\nuser {ACCOUNT}\ntopic readwrite #\ntopic read $SYS/#\n"
-    )
+def _append(path: Path, lines: str) -> None:
     before = path.read_text(encoding="utf-8")
     gap = "" if not before or before.endswith("\n") else "\n"
-    path.write_text(before + gap + line, encoding="utf-8")
-
-
-def password_hash(password: str, salt: bytes | None = None, iterations: int = 101) -> str:
-    """Return a password as mosquitto 2 keeps it: PBKDF2 with SHA-512.
-
-    Written here so that the password stands on no command line.
-    """
-    salt = secrets.token_bytes(12) if salt is None else salt
-    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, iterations)
-    return f"$7${iterations}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+    path.write_text(before + gap + lines, encoding="utf-8")
 
 
 def make_certificates(lab: Path) -> str:

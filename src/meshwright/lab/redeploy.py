@@ -1,7 +1,8 @@
 """Move a running lab from one configuration to another, as one would move real brokers.
 
-New files are put in place first; then brokers are reloaded, stopped, started and restarted in
-the order of `deploy diff`, in which no topic ever has a cycle.
+Brokers are reloaded, stopped, started and restarted in the order of `deploy diff`, in which no
+topic ever has a cycle. Each gets its new files at its own step: one that crashes and is started
+again before must come back as it was.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from meshwright.lab.plan import read_plan
 from meshwright.lab.prepare import prepare
 from meshwright.lab.processes import free_ports, stop
 from meshwright.lab.running import Lab
+
+ACCESS_FILES = ("acl", "passwd")  # what SIGHUP makes a broker read again
 
 
 def redeploy(
@@ -39,22 +42,23 @@ def redeploy(
     place = lab.place / "next"
     place.mkdir(mode=0o700)
     try:
-        access = prepare(after, plan, place, ports, like=lab.access)
-        for broker in plan.brokers:
-            own = lab.place / broker.directory
-            shutil.copytree(place / broker.directory, own, dirs_exist_ok=True)
+        lab.access = prepare(after, plan, place, ports, like=lab.access)
+        lab.plan = plan
+        for step in steps:
+            _take(lab, step, place)
+            done(step)
     finally:
         shutil.rmtree(place)
-    lab.plan, lab.access = plan, access
-    for step in steps:
-        _take(lab, step)
-        done(step)
     return steps
 
 
-def _take(lab: Lab, step: Step) -> None:
+def _take(lab: Lab, step: Step, new: Path) -> None:
     process = lab.processes.get(step.node)
     if step.action == "reload" and process is not None:
+        own = lab.directory(step.node)
+        for file in ACCESS_FILES:
+            if (new / own.name / file).exists():
+                shutil.copy(new / own.name / file, own / file)
         if process.runs():
             os.kill(process.pid, signal.SIGHUP)
         return
@@ -63,4 +67,6 @@ def _take(lab: Lab, step: Step) -> None:
         del lab.processes[step.node]
         lab.save()
     if step.action in ("start", "restart"):
+        own = lab.directory(step.node)
+        shutil.copytree(new / own.name, own, dirs_exist_ok=True)
         lab.start([step.node])

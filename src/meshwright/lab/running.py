@@ -85,9 +85,13 @@ class Lab:
         new.write_text(text, encoding="utf-8")
         new.replace(self.place / STATE)
 
+    def stop_brokers(self) -> int:
+        """Stop the brokers and return how many still ran; the next `up` or `down` clears away."""
+        return stop(self.processes.values())
+
     def stop(self, *, keep: bool = False) -> int:
         """Stop the brokers, take the lab's directory away, and return how many still ran."""
-        n_stopped = stop(self.processes.values())
+        n_stopped = self.stop_brokers()
         if keep:
             (self.place / STATE).unlink(missing_ok=True)
         else:

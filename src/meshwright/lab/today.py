@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from meshwright.deployment.names import written
 from meshwright.lab.plan import CONFIGURATION, Link, Plan
 from meshwright.lab.witness import Probe
 
@@ -47,7 +48,7 @@ class Layout:
         if self.mesh:
             return self._mesh_lines(plan, u, v)
         if not self.by_topic:
-            return [f"topic # both {plan.qos}"]
+            return [f"topic {topics} both {plan.qos}" for topics in plan.everything]
         takes, gives = wanted_by(plan, u), published_by(plan, u)
         return [
             f"topic {line} {'both' if t in gives else 'in'} {plan.qos}" for t, line in takes.items()
@@ -92,28 +93,12 @@ def hub(plan: Plan) -> str:
 
 def wanted_by(plan: Plan, node: str) -> dict[str, str]:
     """Return the topics a broker wants, each with its filter in a bridge."""
-    return {t.name: bridge_filter(t.name) for t in plan.topics if node in t.subscribers}
+    return {t.name: written(t.name) for t in plan.topics if node in t.subscribers}
 
 
 def published_by(plan: Plan, node: str) -> dict[str, str]:
     """Return the topics on which a broker publishes, each with its filter in a bridge."""
-    return {
-        t.name: bridge_filter(t.name)
-        for t in plan.topics
-        if node in (t.publishers or t.subscribers)
-    }
-
-
-def bridge_filter(name: str) -> str:
-    """Return a topic as a bridge can name it: a level with a space cannot be written.
-
-    Examples
-    --------
-    >>> bridge_filter("plant/line 4/alarm")
-    'plant/+/alarm'
-
-    """
-    return "/".join("+" if " " in level else level for level in name.split("/"))
+    return {t.name: written(t.name) for t in plan.topics if node in (t.publishers or t.subscribers)}
 
 
 def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str] = ()) -> Plan:

@@ -71,7 +71,7 @@ def verify(
     drawn = draw_publishers(plan.topics, up, publishers, seed)
     n_possible = sum(len(topic.publishers or topic.subscribers) for topic in plan.topics)
     messages, streams = messages_of(drawn, up, n_messages)
-    with witnesses(lab.access, up, qos=plan.qos) as clients:
+    with witnesses(lab.access, up, qos=plan.qos, topics=plan.everything) as clients:
         clients.wait_for(probes_of(plan, up), LINK_PATIENCE)
         tally = exercise(clients, messages, patience=patience, tell=tell)
     return _judge(plan, up, tally, streams, len(drawn), n_possible, time.monotonic() - start)
@@ -79,9 +79,9 @@ def verify(
 
 def await_links(lab: Lab, patience: float = LINK_PATIENCE) -> None:
     """Wait until every link between brokers that are up carries messages both ways."""
-    up = lab.up
-    with witnesses(lab.access, up, qos=lab.plan.qos) as clients:
-        clients.wait_for(probes_of(lab.plan, up), patience)
+    up, plan = lab.up, lab.plan
+    with witnesses(lab.access, up, qos=plan.qos, topics=plan.everything) as clients:
+        clients.wait_for(probes_of(plan, up), patience)
 
 
 def probes_of(plan: Plan, up: Iterable[str]) -> list[Probe]:

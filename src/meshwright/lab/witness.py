@@ -16,19 +16,19 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from meshwright.errors import DeployError
-from meshwright.lab.prepare import ACCOUNT, Access
+from meshwright.lab.prepare import ACCOUNT, CERTIFICATES, Access
 from meshwright.lab.processes import LOOPBACK, PATIENCE, wait_until
 
 MARK = b"mw"
 HEADER = struct.Struct(">2s4sBI")  # mark, run, kind, number
 NUMBERED, PROBE = 1, 2
-EVERYTHING = "#"
 PROBE_SECONDS = 0.5  # between two tries of a probe that has not arrived
 
 
@@ -55,20 +55,28 @@ class Probe:
 class Witness:
     """The client at one broker."""
 
-    def __init__(self, node: str, access: Access, *, run: bytes, qos: int) -> None:
+    def __init__(
+        self, node: str, access: Access, *, run: bytes, qos: int, topics: Sequence[str]
+    ) -> None:
         self.node = node
         self._run = run
         self.arrivals: list[Arrival] = []  # appended to by the client's thread only
         self._qos = qos
-        self._topics = [EVERYTHING]
+        self._topics = list(topics)
         self._ready = threading.Event()
         self._refusal = ""
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"lab-{run.hex()}")
         self._client.username_pw_set(ACCOUNT, access.password)
         self._client.max_queued_messages_set(0)
         self._client.reconnect_delay_set(1, 1)
-        if node in access.tls:
-            self._client.tls_set(ca_certs=access.authority, cert_reqs=ssl.CERT_REQUIRED)
+        if node in access.tls and access.authority is not None:
+            authority = Path(access.authority)
+            self._client.tls_set(
+                ca_certs=access.authority,
+                certfile=str(authority.with_name(CERTIFICATES["certfile"])),
+                keyfile=str(authority.with_name(CERTIFICATES["keyfile"])),
+                cert_reqs=ssl.CERT_REQUIRED,
+            )
         self._client.on_socket_open = _send_at_once
         self._client.on_connect = self._connected
         self._client.on_subscribe = self._subscribed
@@ -132,9 +140,11 @@ class Witness:
 class Witnesses:
     """The clients at all brokers that run, and what they have seen so far."""
 
-    def __init__(self, access: Access, nodes: Iterable[str], *, qos: int) -> None:
+    def __init__(
+        self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str]
+    ) -> None:
         run = os.urandom(4)
-        self._one = {node: Witness(node, access, run=run, qos=qos) for node in nodes}
+        self._one = {node: Witness(node, access, run=run, qos=qos, topics=topics) for node in nodes}
         self._read = dict.fromkeys(self._one, 0)
         self._next = 0
         try:
@@ -195,7 +205,8 @@ class Witnesses:
                 listed = "; ".join(f"{u} to {v}" for u, v in apart[:5])
                 raise DeployError(
                     f"{len(apart)} ways over links did not open in {patience:.0f} s: {listed}. "
-                    f"The brokers' logs in the lab's directory tell why."
+                    "The brokers' logs tell why; `meshwright lab up CONF` leaves them in "
+                    "CONF.lab/*/broker.log."
                 )
 
     def close(self) -> None:
@@ -227,9 +238,11 @@ def _send_at_once(_client: mqtt.Client, _data: Any, opened: Any) -> None:
 
 
 @contextmanager
-def witnesses(access: Access, nodes: Iterable[str], *, qos: int) -> Iterator[Witnesses]:
-    """Connect a client to each broker; they leave when the block ends."""
-    found = Witnesses(access, nodes, qos=qos)
+def witnesses(
+    access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str] = ("#",)
+) -> Iterator[Witnesses]:
+    """Connect a client to each broker, subscribed to the topics; they leave when the block ends."""
+    found = Witnesses(access, nodes, qos=qos, topics=topics)
     try:
         yield found
     finally:
