@@ -1,0 +1,74 @@
+"""Cells of paper 5: subscribers assigned to brokers by a method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.assignment.answer import Answer
+from meshwright.assignment.methods import assign
+from meshwright.problem import Problem
+from meshwright.problem.arguments import content_arguments
+from meshwright.problem.sets import draw_problem
+
+SCATTERED = 300  # subscribers whose delays a cell keeps for the scatter plot
+
+
+def assigned(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return what an assignment costs and which limits it keeps. `settings` are those of slp."""
+    del place  # problems are drawn, not read
+    problem = _problem(json.dumps(given["workload"], sort_keys=True))
+    more: dict[str, Any] = {}
+    if given.get("settings"):
+        from meshwright.assignment.slp import Settings
+
+        more["settings"] = Settings(**given["settings"])
+    answer = assign(problem, method=given["method"], seed=given["seed"], **more)
+    loads = answer.loads[problem.tree.leaves]
+    least, delays = scattered(answer)
+    return {
+        "bandwidth": answer.bandwidth,
+        "fractional": answer.fractional,
+        "lbf": answer.lbf,
+        "beta": problem.beta,
+        "beta_max": problem.beta_max,
+        "over": answer.lbf / problem.beta_max,
+        "overloaded": float(np.mean(loads > problem.load_limits(problem.beta_max))),
+        "delay_rms": answer.measures.delay_rms,
+        "delay_max": answer.measures.delay_max,
+        "load_stdev": answer.measures.load_stdev,
+        "feasible": answer.feasible,
+        "violations": ", ".join(f"{v.constraint} {v.count}" for v in answer.report.violations),
+        "load_violated": answer.lbf > problem.beta_max * (1 + 1e-9),
+        "seconds": answer.seconds,
+        "loads": loads.tolist(),
+        "least_latency": least,
+        "delays": delays,
+    }
+
+
+@lru_cache(maxsize=1)
+def _problem(arguments: str) -> Problem:
+    return draw_problem(content_arguments(**json.loads(arguments)))
+
+
+def scattered(answer: Answer) -> tuple[list[float], list[float]]:
+    """Return the least latency and the delay of some subscribers, evenly spread over the ids."""
+    from meshwright.problem.latency_kernel import delays
+
+    problem = answer.problem
+    step = max(1, problem.n_subscribers // SCATTERED)
+    picked = np.arange(0, problem.n_subscribers, step)
+    index = np.zeros(problem.tree.n_brokers, np.int64)
+    index[problem.tree.leaves] = np.arange(len(problem.tree.leaves))
+    place = problem.location[picked]
+    found = np.zeros(len(picked))
+    places, down = problem.leaf_location, problem.leaf_down
+    delays(place, places, down, index[answer.broker[picked]], found)
+    hops = np.linalg.norm(place[:, None, :] - places[None, :, :], axis=2)
+    return (hops + down).min(axis=1).tolist(), found.tolist()
