@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from meshwright.assignment import flow
@@ -14,15 +15,19 @@ from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
 from meshwright.assignment.slp.clusters import grow_cuts
 from meshwright.assignment.slp.levels import _InMemory
 from meshwright.assignment.slp.on_spark_crowd import SparkCrowd
+from meshwright.assignment.slp.on_spark_repair import repair_on_spark
 from meshwright.assignment.slp.on_spark_rows import ROWS
 from meshwright.assignment.slp.on_spark_run import assign_on_spark
+from meshwright.assignment.slp.repair import repair
 from meshwright.datasets import staging
 from meshwright.errors import InputError
-from meshwright.problem import load_problem
+from meshwright.problem import BrokerTree, Problem, load_problem
 from meshwright.problem.arguments import content_arguments
 from meshwright.problem.dataset import write_problem
+from meshwright.problem.latency import marks_in_time
 from meshwright.problem.sets import draw_problem
 from meshwright.spark.paths import read_parquet
+from tests.e2e.in_process import run_in_process
 
 
 def make_problem(path, **more):
@@ -180,8 +185,36 @@ def test_the_answer_is_that_in_memory_down_several_levels(spark, tmp_path):
     assert_equal_answers(tmp_path / "a", slp(problem, seed=2, settings=few), manifest)
 
 
+@pytest.mark.parametrize("beta_max", [1.1, 1.0])
+def test_the_same_move_so_that_others_find_room(spark, problem_path, tmp_path, beta_max):
+    problem = load_problem(problem_path).with_limits(beta=1.0, beta_max=beta_max)
+    limits, marks = problem.load_limits(beta_max), marks_in_time(problem)
+    n, leaves = problem.n_subscribers, problem.tree.leaves
+    # Everyone in turn at the last leaf in time that has room: too late for some.
+    leaf_of, room = np.full(n, -1, np.int32), limits.copy()
+    for j in range(n):
+        for i in range(len(limits)):
+            if (int(marks[j, 0]) >> i) & 1 and room[i] > 0:
+                leaf_of[j] = i
+        if leaf_of[j] >= 0:
+            room[leaf_of[j]] -= 1
+    n_without = int((leaf_of < 0).sum())
+    ours, n_over = repair(problem, marks, leaf_of)
+    assert n_over < n_without
+    assert ((ours != leaf_of) & (leaf_of >= 0)).any()
+    at = np.where(leaf_of >= 0, leaves[leaf_of], -1)
+    pairs = pa.table({"subscriber": np.arange(n, dtype=np.int32), "at": at.astype(np.int32)})
+    rows = read_parquet(spark, problem_path / "subscribers.parquet").select(*ROWS.names)
+    rows = rows.join(spark.createDataFrame(pairs), "subscriber")
+    with staging(tmp_path / "a", "assignment") as stage:
+        repaired, n_theirs = repair_on_spark(spark, problem, rows, n_without, stage)
+        theirs = repaired.select("subscriber", "at").toArrow().sort_by("subscriber")
+    assert n_theirs == n_over
+    assert theirs.column("at").to_pylist() == leaves[ours].tolist()
+
+
 def test_who_finds_no_room_is_told_and_served_as_in_memory(spark, problem_path, tmp_path):
-    # Nobody fits at a load factor of 1 within such delays: some move, and some leaf is overloaded.
+    # Not everyone fits at a load factor of 1 within such delays.
     overrides = {"beta": 1.0, "beta_max": 1.02, "max_delay": 0.05}
     answer, manifest = assign_on_spark(
         spark,
@@ -203,3 +236,25 @@ def test_other_methods_run_in_memory_alone(spark, problem_path, tmp_path):
     with pytest.raises(InputError, match="gr-star goes from subscriber to subscriber"):
         assign_on_spark(spark, problem_path, tmp_path / "a", method="gr-star")
     assert not (tmp_path / "a").exists()
+
+
+def test_one_broker_and_boxes_that_are_all_equal(spark, tmp_path):
+    tree = BrokerTree(parent=[-1, 0], location=[[0.0], [1.0]])
+    low = np.zeros((9, 1))
+    write_problem(tmp_path / "one", Problem(tree, low, low, low + 1, 0.5))
+    _, manifest = assign_on_spark(spark, tmp_path / "one", tmp_path / "a")
+    ours = slp(load_problem(tmp_path / "one"))
+    assert ours.fractional is None
+    assert manifest["fractional"] is None
+    assert manifest["bandwidth"] == ours.bandwidth == manifest["bound"]
+    assert load_answer(tmp_path / "a").broker.tolist() == [1] * 9
+
+
+def test_the_command_line_assigns_on_spark(spark, tmp_path, monkeypatch, capsys):
+    make_problem(tmp_path / "p", subscribers=60, brokers=2)
+    words = ("assign", str(tmp_path / "p"), "-o", str(tmp_path / "a"), "--engine", "spark")
+    code, out, errors = run_in_process(monkeypatch, capsys, *words, "--max-delay", "0.4")
+    assert (code, errors) == (0, "")
+    assert "60 subscribers, 2 leaves, 2 brokers" in out
+    assert "max_delay 0.4" in out
+    assert check_claims(tmp_path / "a")[1] == ()

@@ -18,7 +18,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 
 from meshwright.assignment.flow import Placement, group_rows, place
 from meshwright.assignment.hilbert import Frame, box_keys
-from meshwright.assignment.slp.on_spark_crowd import SparkCrowd, frame_on_spark
+from meshwright.assignment.slp.on_spark_crowd import frame_on_spark
 from meshwright.assignment.slp.on_spark_kernel import find_groups
 from meshwright.assignment.slp.on_spark_rows import (
     Task,
@@ -56,14 +56,21 @@ _ASKED = ("subscriber", "at", "location", "low", "high", "max_delay")
 
 
 def repair_on_spark(
-    spark: SparkSession, problem: Problem, crowd: SparkCrowd, stage: Staging
+    spark: SparkSession, problem: Problem, rows: DataFrame, n_without: int, stage: Staging
 ) -> tuple[DataFrame, int]:
-    """Return everyone who was placed with the broker `at`, and how many stand over a limit."""
-    rows = crowd.placed()
-    if crowd.count(-1) == 0:
+    """Return everyone with the broker `at`, and how many stand over a leaf's limit.
+
+    Parameters
+    ----------
+    rows
+        Everyone as rows of PLACED; the broker of `n_without` of them is -1.
+
+    """
+    if n_without == 0:
         return rows, 0
+    leaves = Leaves(problem.leaf_location, problem.leaf_down)
     asked = rows.select(*_ASKED)
-    marked = asked.mapInArrow(mark_task(crowd.leaves), MARKED)
+    marked = asked.mapInArrow(mark_task(leaves), MARKED)
     counted = marked.groupBy("marks", "broker").count().toArrow()
     masks, now = _placement(one_batch(counted), problem)
     counts = now.left.copy()
@@ -73,9 +80,7 @@ def repair_on_spark(
     moving = np.zeros(len(masks), np.bool_)
     moving[stay[0]] = moving[take[0]] = True
     moving[now.left > 0] = True
-    standing = asked.mapInArrow(
-        _stand_task(crowd.leaves, masks, moving, frame_on_spark(rows)), STANDING
-    )
+    standing = asked.mapInArrow(_stand_task(leaves, masks, moving, frame_on_spark(rows)), STANDING)
     moved = _moves(spark, standing, stay, take)
     moved.write.parquet(uri(stage.scratch("moved")))
     moved = read_parquet(spark, stage.scratch("moved"), schema=MOVED)

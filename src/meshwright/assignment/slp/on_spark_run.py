@@ -80,7 +80,7 @@ def assign_on_spark(
         raise InputError("the problem has no subscriber; there is nothing to assign.")
     start = time.perf_counter()
     with staging(Path(out), "assignment", force=force) as stage:
-        table = read_parquet(spark, Path(problem) / "subscribers.parquet", schema=SUBSCRIBER_ROWS)
+        table = _subscribers(spark, problem)
         if overrides and "max_delay" in overrides:
             table = table.withColumn("max_delay", F.lit(float(overrides["max_delay"])))
         parts = partitions or max(
@@ -91,9 +91,10 @@ def assign_on_spark(
             crowd = SparkCrowd(spark, outline, everyone, stage)
             divisions = METHODS[method](outline, crowd, seed, progress.tell, settings)
             n_stuck = crowd.count(-1)
-            placed, n_over = repair_on_spark(spark, outline, crowd, stage)
+            placed, n_over = repair_on_spark(spark, outline, crowd.placed(), n_stuck, stage)
         with progress.step("writing the assignment and fitting filters"):
-            assignment, filters = _write(spark, outline, placed, stage)
+            everyone, filters = _write(spark, outline, placed, stage)
+            assignment = read_parquet(spark, stage.table("assignment"))
         fractional, notes = notes_of(divisions, n_stuck, n_over)
         answer = Answer(
             problem=outline,
@@ -115,21 +116,25 @@ def assign_on_spark(
         return answer, publish(stage, answer, problem, overrides or {})
 
 
+def _subscribers(spark: SparkSession, problem: str | Path) -> DataFrame:
+    path = Path(problem).resolve() / "subscribers.parquet"
+    return read_parquet(spark, path, schema=SUBSCRIBER_ROWS)
+
+
 def _write(
     spark: SparkSession, outline: Outline, placed: DataFrame, stage: Staging
 ) -> tuple[DataFrame, Filters]:
-    """Write who is attached where; return that table and the filters of all brokers."""
+    """Write who is attached where; return everyone, and the filters of all brokers."""
     rows = stage.scratch("placed")
     placed.select(*PLACED.names).write.parquet(uri(rows))
     placed = read_parquet(spark, rows, schema=PLACED)
-    table = stage.table("assignment")
     pairs = placed.select("subscriber", F.col("at").alias("broker"))
-    pairs.orderBy("subscriber").write.parquet(uri(table))
+    pairs.orderBy("subscriber").write.parquet(uri(stage.table("assignment")))
     boxes = placed.select(F.col("at").alias("target"), "low", "high")
     found, owner = fit_on_spark(boxes, outline.alpha, outline.density_table, outline.n_dimensions)
     corners = np.stack(found, axis=1)
     of_leaf = {leaf: corners[owner == leaf] for leaf in outline.tree.leaves.tolist()}
-    return read_parquet(spark, table), with_inner(outline, of_leaf)
+    return placed.select(*ROWS.names), with_inner(outline, of_leaf)
 
 
 def with_inner(outline: Outline, found: dict[int, np.ndarray[Any, Any]]) -> Filters:
