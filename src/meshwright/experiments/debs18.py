@@ -161,12 +161,14 @@ def _ratio(
     text: str,
     paper: float,
     find: Callable[[Rows], float],
-    *,
-    at: bool = False,
     form: str = "{:.3f}",
 ) -> Claim:
     return Claim(
-        text, form.format(paper), lambda rows: number(find(rows), paper, form), LAWS, at_default=at
+        text,
+        form.format(paper),
+        lambda rows: number(find(rows), paper, form),
+        LAWS,
+        at_default=True,
     )
 
 
@@ -225,8 +227,8 @@ def _table(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -> list
 
 
 SAMPLES = "samples of 1,000 and 10,000 nodes, 10,000 publications"
-RINGS = "1,023 nodes, 1,000 to 10,000 topics ({} points), 20 subscriptions, 10,000 publications"
-FEW, MANY = RINGS.format(4), RINGS.format(10)
+RINGS = "1,023 nodes, 1,000 to 10,000 topics, 20 subscriptions, 10,000 publications"
+SIZES = "1,000 to 10,000 nodes, 2,000 topics, 20 subscriptions, 10,000 publications"
 T, V = "workload_topics", "workload_nodes"
 
 EXPERIMENTS = (
@@ -251,7 +253,6 @@ EXPERIMENTS = (
                 "FB1K: share of the gain in overhead that comes from the overlay, %",
                 78.0,
                 lambda rows: _overlay_share(rows, workload_nodes=1000),
-                at=True,
                 form="{:.1f}",
             ),
             Claim(
@@ -312,8 +313,8 @@ EXPERIMENTS = (
         "overhead against topics, Zipf",
         by_topics("zipf"),
         draw_families("overhead", "overhead against Scribe(-)"),
-        FEW,
-        MANY,
+        RINGS,
+        RINGS,
         [
             _ratio("BeaConvey(SL, Pie) against Scribe(-), mean over topics", 0.594,
                    _mean_over("overhead", "SL", "pie", T)),
@@ -328,8 +329,8 @@ EXPERIMENTS = (
         "average path against topics, Zipf",
         by_topics("zipf"),
         draw_families("hops_mean", "path against Scribe(-)"),
-        FEW,
-        MANY,
+        RINGS,
+        RINGS,
         [
             _ratio("Mean path of BeaConvey(SL, Pie)", 4.88,
                    lambda rows: mean(rows, "hops_mean", overlay="SL", method="pie"), form="{:.2f}"),
@@ -345,16 +346,15 @@ EXPERIMENTS = (
         "overhead against topics, Unif",
         by_topics("unif"),
         draw_families("overhead", "overhead against Scribe(-)"),
-        FEW,
-        MANY,
+        RINGS,
+        RINGS,
         [
             _ratio("BeaConvey(SL, Pie) against Scribe(-) at 10,000 topics", 0.379,
-                   lambda rows: against_base(_at_most_topics(rows), "overhead", "SL", "pie"),
-                   at=True),
+                   lambda rows: against_base(_at_most_topics(rows), "overhead", "SL", "pie")),
             _ratio("Of that gain, from the overlay, %", 5.1,
-                   lambda rows: _overlay_share(_at_most_topics(rows)), at=True, form="{:.1f}"),
+                   lambda rows: _overlay_share(_at_most_topics(rows)), form="{:.1f}"),
             _ratio("Of that gain, from the routing, %", 94.9,
-                   lambda rows: 100 - _overlay_share(_at_most_topics(rows)), at=True,
+                   lambda rows: 100 - _overlay_share(_at_most_topics(rows)),
                    form="{:.1f}"),
             _ratio("BeaConvey(L, Pie) against Scribe(-), mean over topics", 0.585,
                    _mean_over("overhead", "L", "pie", T)),
@@ -369,12 +369,11 @@ EXPERIMENTS = (
         "average path against topics, Unif",
         by_topics("unif"),
         draw_families("hops_mean", "path against Scribe(-)"),
-        FEW,
-        MANY,
+        RINGS,
+        RINGS,
         [
             _ratio("Mean path of BeaConvey(SL, Pie) against Scribe(-) at 10,000 topics", 0.5,
-                   lambda rows: against_base(_at_most_topics(rows), "hops_mean", "SL", "pie"),
-                   at=True),
+                   lambda rows: against_base(_at_most_topics(rows), "hops_mean", "SL", "pie")),
         ],
     ),
     Experiment(
@@ -382,8 +381,8 @@ EXPERIMENTS = (
         "Po, Pal and Pie against nodes, Unif",
         by_nodes,
         draw_nodes,
-        "1,000 to 4,000 nodes, 2,000 topics, 20 subscriptions, 10,000 publications",
-        "1,000 to 10,000 nodes, 2,000 topics, 20 subscriptions, 10,000 publications",
+        SIZES,
+        SIZES,
         [
             _ratio(f"{routing.title()}: {what} against Scribe(-), mean over nodes", paper,
                    _mean_over(column, "SL", routing, V))

@@ -16,7 +16,7 @@ from meshwright.experiments.partial_grids import ALPHA, FAMILIES, TITLES, cell, 
 from meshwright.experiments.workloads import family
 
 MEASURE = "measure_time:share"
-NODES = (tuple(range(100, 1001, 100)), (100, 200, 300, 400))  # full, default
+NODES = (tuple(range(100, 1001, 100)), (100, 200, 400, 600))  # full, default
 TOPICS = (tuple(range(100, 1001, 100)), (100, 400, 700, 1000))
 SIZES = (tuple(range(10, 101, 10)), (10, 40, 70, 100))
 FIXED_NODES = (500, 150)
@@ -166,7 +166,7 @@ def _experiments(part: str, method: str, name: str, papers: dict[str, float]) ->
             f"time of {name} against the naive method, nodes vary",
             by_nodes(method),
             figure(V, "nodes"),
-            "100 to 400 nodes, 100 topics, 10 subscriptions",
+            "100 to 600 nodes, 100 topics, 10 subscriptions",
             "100 to 1,000 nodes, 100 topics, 10 subscriptions",
             nodes,
             alone=True,

@@ -25,9 +25,9 @@ TITLES = {"expo": "Expo", "zipf": "Zipf", "unif": "Unif"}
 ALPHA = 2.0
 MANY = (20, 600)  # subscriptions of a node, least and most
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-NODES = (tuple(range(1000, 10_001, 1000)), (1000, 2000, 3000))  # full, default
-TOPICS = (tuple(range(1000, 10_001, 1000)), (1000, 4000, 10_000))
-LEAST = (tuple(range(10, 101, 10)), (10, 40, 70, 100))  # fig8: least subscriptions, most 80 more
+NODES = (tuple(range(1000, 10_001, 1000)), (1000, 2000, 4000))  # full, default
+TOPICS = tuple(range(1000, 10_001, 1000))
+LEAST = tuple(range(10, 101, 10))  # of Fig. 8: least subscriptions, most 80 more
 
 
 def seeds(full: bool, default: int = 1) -> range:
@@ -149,7 +149,7 @@ def by_topics(full: bool) -> list[Cell]:
         cell(drawn(name, 2000, topics, MANY, seed), m, seed, cost=1.5, degree=3, edges=3000)
         for seed in seeds(full)
         for name in FAMILIES
-        for topics in TOPICS[not full]
+        for topics in TOPICS
         for m in RANKED
     ]
 
@@ -167,7 +167,7 @@ def by_size(full: bool) -> list[Cell]:
         )
         for seed in seeds(full)
         for name in FAMILIES
-        for least in LEAST[not full]
+        for least in LEAST
         for method in RANKED
     ]
 

@@ -19,8 +19,8 @@ FAMILY = {"pie": "BeaConvey", "scribe": "Scribe", "iscribe": "iScribe"}
 BASE = ("-", "scribe")
 TWENTY = (20, 20)
 RING = 1023
-TOPICS = (tuple(range(1000, 10_001, 1000)), (1000, 4000, 7000, 10_000))  # full, default
-NODES = (tuple(range(1000, 10_001, 1000)), (1000, 2000, 4000))
+TOPICS = tuple(range(1000, 10_001, 1000))
+NODES = tuple(range(1000, 10_001, 1000))
 SYSTEMS = tuple((overlay, routing) for routing in FAMILY for overlay in OVERLAYS)
 ROUTINGS = (("SL", "pie"), ("SL", "po"), ("SL", "pal"), BASE)
 ALL_SYSTEMS = (*SYSTEMS, ("SL", "po"), ("SL", "pal"))
@@ -83,7 +83,7 @@ def by_topics(name: str) -> Callable[[bool], Sequence[Cell]]:
         return [
             one
             for seed in seeds(full)
-            for topics in TOPICS[not full]
+            for topics in TOPICS
             for one in systems(family(name, RING, topics, TWENTY, seed, alpha=alpha), seed, SYSTEMS)
         ]
 
@@ -95,7 +95,7 @@ def by_nodes(full: bool) -> list[Cell]:
     return [
         one
         for seed in seeds(full)
-        for nodes in NODES[not full]
+        for nodes in NODES
         for one in systems(
             family("unif", nodes, 2000, TWENTY, seed), seed, ROUTINGS, cost=(nodes / 2000) ** 1.5
         )
