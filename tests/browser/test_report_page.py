@@ -134,6 +134,8 @@ def test_a_chosen_topic_lights_up_with_its_components_and_diameter(opened, overl
             expected = "connected, diameter" if parts == 1 else f"in {parts} components"
             assert expected in said
             assert f"diameter {wide}" in said
+            page.locator(".picture").scroll_into_view_if_needed()
+            page.locator(".told").scroll_into_view_if_needed()
             keep(page, f"topic-{label}", full=False)
         assert parts > 1  # the second overlay leaves it apart
         page.locator("canvas").focus()

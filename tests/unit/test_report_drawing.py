@@ -191,15 +191,16 @@ def test_a_large_small_world_is_drawn_as_stretches_of_its_ring(method):
 
 def test_the_knee_is_where_the_curve_bends():
     rise = np.concatenate((np.linspace(0, 0.9, 10), np.linspace(0.901, 1.0, 90)))
-    assert knee(rise) == 9
-    assert knee(np.linspace(0, 1, 3)) == 0
-    assert knee(np.array([0.5])) == 0
+    assert knee(rise) == (9, pytest.approx(0.9 - 9 / 99))
+    assert knee(np.linspace(0, 1, 3)) == (0, 0.0)
+    assert knee(np.array([0.5])) == (0, 0.0)
 
 
 def test_the_support_curve_marks_where_it_reaches_80_percent():
     instance = Instance.from_pairs((node, topic) for node in "abc" for topic in "xyz")
     curve = support_curve(design(instance, "gm"))
     assert curve["points"] == [[0, 0.0], [1, 0.5], [2, 1.0]]
+    assert curve["knee"] is None  # a straight line
     assert curve["eighty_percent"] == {"links": 2, "share_of_links": 1.0, "support": 1.0}
 
 

@@ -80,19 +80,19 @@ def thin(size: int, also: Sequence[int] = (), most: int = MOST_POINTS) -> list[i
     return sorted({*kept.tolist(), *also})
 
 
-def knee(height: npt.NDArray[np.float64]) -> int:
-    """Return where a rising curve stands highest above the line between its ends.
+def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
+    """Return where a rising curve stands highest above the line between its ends, and how high.
 
     Examples
     --------
-    >>> knee(np.array([0.0, 0.6, 0.8, 0.9, 1.0]))
-    1
+    >>> at, above = knee(np.array([0.0, 0.6, 0.8, 0.9, 1.0]))
+    >>> at, round(above, 2)
+    (1, 0.35)
 
     """
-    if len(height) < 3:
-        return len(height) - 1
     line = np.linspace(height[0], height[-1], len(height))
-    return int(np.argmax(height - line))
+    at = int(np.argmax(height - line))
+    return at, float(height[at] - line[at])
 
 
 def short(value: float, digits: int = 6) -> float:

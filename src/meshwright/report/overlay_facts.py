@@ -13,6 +13,7 @@ from meshwright.report.picture import picture
 from meshwright.report.topic_links import TopicRows, topic_rows
 from meshwright.values import Instance, Overlay
 
+LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
 MANY = 0.8  # the support that the 80/20 rule is about
 
 
@@ -95,8 +96,11 @@ def certificate(overlay: Overlay) -> dict[str, Any]:
     ):
         add(name, value, bound, value / bound - 1 if bound else None)
     add("average degree", overlay.average_degree, None, None)
-    best = short(min(bounds.support_with_edges, bounds.support_with_degree)) if bounds else None
-    add("support", overlay.support, best, (best - overlay.support) / best if best else None)
+    best = min(bounds.support_with_edges, bounds.support_with_degree) if bounds else None
+    # Both are quotients of the same whole number: what differs by less is the same.
+    lack = max(0.0, round(best - overlay.support, 12)) if best else None
+    gap = lack / best if best and lack is not None else None
+    add("support", overlay.support, short(best) if best is not None else None, gap)
     apart = np.flatnonzero(overlay.components > 1)
     worst = apart[np.argsort(-overlay.components[apart], kind="stable")][:10]
     names = overlay.instance.topic_names
@@ -129,7 +133,7 @@ def support_curve(overlay: Overlay) -> dict[str, Any]:
     full = overlay.instance.n_subscriptions - int(np.count_nonzero(sizes))
     gained = np.concatenate(([0], np.cumsum(overlay.gains, dtype=np.int64)))
     support = gained / full if full else np.ones(len(gained))
-    at = knee(support)
+    at, height = knee(support)
     many = int(np.searchsorted(support, MANY - 1e-12))
     marks = [at, *([many] if many < len(support) else [])]
 
@@ -139,7 +143,7 @@ def support_curve(overlay: Overlay) -> dict[str, Any]:
 
     return {
         "points": [[i, short(support[i])] for i in thin(len(support), marks)],
-        "knee": mark(at),
+        "knee": mark(at) if height >= LEAST_BEND else None,
         "eighty_percent": mark(many) if many < len(support) else None,
     }
 

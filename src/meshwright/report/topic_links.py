@@ -14,7 +14,7 @@ from meshwright.routing.tables import subscribers_of
 from meshwright.values import Overlay
 
 Longs = npt.NDArray[np.int64]
-MOST_STEPS = 6_000_000_000  # of all searches: about half a minute
+MOST_STEPS = 30_000_000_000  # of searches from every node, of which few are made: seconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +32,8 @@ class TopicRows:
 def topic_rows(overlay: Overlay, most_steps: int = MOST_STEPS) -> TopicRows:
     """Return how each topic fares, from the edges alone.
 
-    Diameters take a search from every subscriber. They are exact up to `EXACT_UP_TO` subscribers,
-    or fewer where the searches would take more than `most_steps`; the others are bounded.
+    Diameters are exact up to `EXACT_UP_TO` subscribers, or fewer where a search from each of them
+    would take more than `most_steps` in all; the others are bounded.
     """
     instance = overlay.instance
     topic_ptr, members = subscribers_of(instance)

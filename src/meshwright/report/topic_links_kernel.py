@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from meshwright.evaluation.topic_kernel import evaluate_topic
+from meshwright.report.diameter_kernel import evaluate_sub_overlay
 
 
 @njit(cache=True, nogil=True)
@@ -48,5 +48,5 @@ def evaluate(topic_ptr, members, pointers, neighbours, links, exact, first, last
                     n += 1
         for u in nodes:
             place[u] = -1
-        components, largest, low, high = evaluate_topic(len(nodes), one, other, exact)
+        components, largest, low, high = evaluate_sub_overlay(len(nodes), one, other, exact)
         rows[t, 0], rows[t, 1], rows[t, 2], rows[t, 3] = components, largest, low, high

@@ -149,11 +149,18 @@ const Charts = (() => {
           points.push({ x: at[i][0], y: at[i][1], text: `${name}${(s.tell || ((q) => `${x.label}: ${fx(q[0])}\n${y.label}: ${fy(q[1])}`))(p)}` });
         });
       }
+      // A rising curve leaves room above its left and below its right; names give way to each other.
+      const rows = [];
       for (const m of marks) {
-        const mx = sx.at(m.x), my = sy.at(m.y), right = mx > width * 0.62;
+        const mx = sx.at(m.x), my = sy.at(m.y), long = m.text.length * 6.6 + 12;
+        const above = m.above && mx - long > box.left, end = above || mx + long > box.right;
+        let top = my + (above ? -9 : 20);
+        const start = end ? mx - 10 - long : mx + 10;
+        while (rows.some((r) => Math.abs(r.top - top) < 15 && r.start < start + long && r.start + r.long > start)) top += 16;
+        rows.push({ top, start, long });
         root.append(svg("line", { class: "guide", x1: mx, x2: mx, y1: my, y2: box.bottom }));
         root.append(svg("circle", { class: `ring s${m.index % 8} solid`, cx: mx, cy: my, r: 5 }));
-        root.append(text(mx + (right ? -10 : 10), my + (m.below ? 20 : -10) + (m.drop || 0), m.text, { class: "strong halo", "text-anchor": right ? "end" : "start" }));
+        root.append(text(mx + (end ? -10 : 10), top, m.text, { class: "strong halo", "text-anchor": end ? "end" : "start" }));
       }
       readable(root, points, width);
       return [root, legend(series)].filter(Boolean);

@@ -17,17 +17,13 @@ const OverlayCharts = (() => {
     overlays.forEach((o, index) => {
       const { knee, eighty_percent: many } = o.support_curve;
       const one = overlays.length === 1;
-      marks.push({ index, x: knee.links, y: knee.support, text: one ? `knee: ${plural(knee.links, "link")}, ${percent(knee.support)}` : "knee", below: true });
-      if (many && one) marks.push({ index, x: many.links, y: many.support, text: `80% with ${percent(many.share_of_links)} of the links` });
+      if (knee) marks.push({ index, x: knee.links, y: knee.support, text: one ? `knee: ${plural(knee.links, "link")}, ${percent(knee.support)}` : `knee of ${o.label}` });
+      if (many && one) marks.push({ index, x: many.links, y: many.support, text: `80% with ${percent(many.share_of_links)} of the links`, above: true });
     });
-    // Two marks close together would write over each other.
-    if (marks.length === 2 && overlays.length === 1 && Math.abs(marks[0].y - marks[1].y) < 0.12) {
-      const gap = marks[0].y < marks[1].y;
-      marks[0].below = gap; marks[1].below = !gap;
-    }
     const { knee, eighty_percent: many } = overlays[0].support_curve;
     const first = overlays.length > 1 ? `${overlays[0].label}: ` : "";
-    note(figure, `${first}${first ? "the" : "The"} first ${percent(knee.share_of_links)} of the links bring ${percent(knee.support)} of the support; from that knee on each brings less.` +
+    note(figure, (knee ? `${first}${first ? "the" : "The"} first ${percent(knee.share_of_links)} of the links bring ${percent(knee.support)} of the support; beyond that knee links bring less than on average.`
+      : `${first}${first ? "no" : "No"} knee, each link brings about as much as any other.`) +
       (many ? ` ${percent(many.share_of_links)} of them bring 80%.` : ""));
     Charts.xy(host, { label: "Support against links added", series, marks, height: 320,
       x: { label: "links added", min: 0 }, y: { label: "support", min: 0, max: 1, format: percent } });
@@ -41,7 +37,7 @@ const OverlayCharts = (() => {
         Charts.columns(host, { label: "Links per node", values: d.histogram, x: { label: "links" }, y: { label: "nodes" } });
         return;
       }
-    }
+    } else note(figure, "Nodes with at least so many links.");
     ccdf(host, "Links per node", "links", "nodes", overlays.map((o, index) => ({ label: o.label, index, points: o.degree.ccdf })));
   }
 
