@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 INK, PALE, PAPER, GREY = "#222222", "#e4e4e4", "#ffffff", "#8a8a8a"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c5c5c", "#000000")
 DASHES = ("", "8 4", "3 4", "10 3 2 3", "", "8 4", "3 4", "10 3 2 3")
-WIDTH, PANEL, HEIGHT, GAP = 1020, 330, 300, 15
-LEFT, TOP, BOTTOM = 58, 34, 46  # of a panel: room for its labels
+WIDTH, HEIGHT, GAP = 1020, 310, 15
+LEFT, TOP, BOTTOM = 58, 46, 46  # of a panel: room for its labels
 LEGEND_ROW, HEAD, CHARACTER = 20, 62, 6.6
 
 Scale = Callable[[float], float]
@@ -65,7 +65,8 @@ def draw(title: str, facts: str, panels: Sequence[Panel]) -> str:
     top = HEAD + LEGEND_ROW * legend_rows
     rows = -(-len(panels) // across)
     height = top + rows * (HEIGHT + GAP)
-    parts = [_text(GAP + 5, 28, title, size=17, bold=True), _text(GAP + 5, 48, facts, size=13)]
+    fitting = min(17, int((width - 2 * GAP) / (0.56 * max(1, len(title)))))
+    parts = [_text(GAP + 5, 28, title, size=fitting, bold=True), _text(GAP + 5, 48, facts, size=13)]
     parts += legend
     for i, panel in enumerate(panels):
         x = GAP + (i % across) * (panel_width + GAP)
@@ -96,7 +97,7 @@ def _panel(panel: Panel, names: list[str], x0: float, y0: float, width: float) -
         yield _line(left, y, right, y, PALE)
         yield _text(left - 6, y + 4, f"{value:g}", size=11, anchor="end")
     yield _line(left, bottom, right, bottom, INK)
-    yield _text(x0 + 4, y0 + 30, panel.y, size=11, colour=GREY)
+    yield _text(x0 + 4, y0 + 33, panel.y, size=11, colour=GREY)
     yield _text((left + right) / 2, bottom + 38, panel.x, size=12, anchor="middle")
     if panel.kind in ("bar", "box"):
         yield from _bars(panel, names, y_at, left, right, bottom)
@@ -171,7 +172,8 @@ def _legend(names: list[str], width: float) -> tuple[list[str], int]:
 def _range(ys: list[float], panel: Panel) -> tuple[float, float]:
     low, high = min(ys), max(ys)
     if panel.log_y:
-        return 10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high) + 1e-9)
+        first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
+        return 10.0**first, 10.0 ** max(last, first + 1)
     if panel.y_from_zero:
         low = min(0.0, low)
     if high == low:
