@@ -13,7 +13,7 @@ import pytest
 from meshwright.cli.demo import find_example
 from meshwright.errors import DeployError, InputError
 from meshwright.lab.demo import write_demo
-from meshwright.lab.processes import LOG, Process, start_time, wait_until
+from meshwright.lab.processes import LOG, Process, brokers_in, start_time, wait_until
 from meshwright.lab.running import down, find_lab, lab_place, up
 from meshwright.lab.verify import verify
 from tests.e2e.in_process import run_in_process
@@ -191,6 +191,22 @@ def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf):
     finally:
         stranger.kill()
         stranger.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells where processes run")
+def test_a_broker_that_was_not_written_down_any_more_is_stopped_too(conf, tmp_path):
+    other = up(conf, place=tmp_path / "other")
+    lab = up(conf)
+    del lab.processes["c"]  # as if `up` had been killed between starting it and saving
+    lab.save()
+    try:
+        with pytest.raises(InputError, match="is up already with 3 brokers"):
+            up(conf)
+        assert down(conf) == (3, 0)
+        assert brokers_in(lab_place(conf)) == []
+        assert len(other.up) == 3
+    finally:
+        other.stop()
 
 
 def test_a_second_up_is_refused_and_a_dead_lab_is_replaced(conf):

@@ -20,6 +20,7 @@ from pathlib import Path
 from meshwright.errors import DeployError
 
 LOOPBACK = "127.0.0.1"
+PROGRAM = "mosquitto"
 LOG = "broker.log"
 FIRST_PORT, LAST_PORT = 15_000, 32_000  # below the ports that outgoing connections are given
 PATIENCE = 60.0  # seconds without any progress after which a wait is given up
@@ -41,10 +42,25 @@ class Process:
         return False
 
 
+def brokers_in(place: Path) -> list[Process]:
+    """Return the brokers that run in directories of a place, where the system tells (Linux).
+
+    A command that is killed right after it started a broker could not write that down.
+    """
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
+            if name == PROGRAM and (entry / "cwd").readlink().parent == place.resolve():
+                pid = int(entry.name)
+                found.append(Process(pid, start_time(pid) or "ended"))
+    return [process for process in found if process.runs()]
+
+
 def find_mosquitto() -> str:
     """Return the path of the broker's program."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
-    found = shutil.which("mosquitto", path=path)
+    found = shutil.which(PROGRAM, path=path)
     if found is None:
         raise DeployError(
             "mosquitto is not installed, and the lab runs real brokers. Install it (Debian, "

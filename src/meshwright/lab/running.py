@@ -22,6 +22,7 @@ from meshwright.lab.processes import (
     LOG,
     Process,
     accepts,
+    brokers_in,
     find_mosquitto,
     free_ports,
     last_lines,
@@ -147,6 +148,7 @@ def up(
         shutil.rmtree(where)
         raise
     try:
+        lab.save()  # from now on `down` knows the place, whatever ends us
         for nodes in start_order(plan):
             lab.start([node for node in nodes if node not in absent])
     except BaseException:
@@ -181,9 +183,12 @@ def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[
     if state is None:
         raise InputError(f"no lab of '{conf}' is up: '{where / STATE}' is not there.")
     access = Access({}, "", frozenset(), None)
-    lab = Lab(where, Plan((), (), (), 0), access, _processes(state))
-    n_stopped = lab.stop(keep=keep)
-    return n_stopped, len(lab.processes) - n_stopped
+    known = _processes(state)
+    lab = Lab(where, Plan((), (), (), 0), access, known)
+    n_ran = sum(process.runs() for process in known.values())
+    n_strays = stop(process for process in brokers_in(where) if process not in known.values())
+    lab.stop(keep=keep)
+    return n_ran + n_strays, len(known) - n_ran
 
 
 def start_order(plan: Plan) -> list[list[str]]:
@@ -228,7 +233,8 @@ def _ports(plan: Plan, any_ports: bool) -> dict[str, int]:
 def _make_place(where: Path, conf: Path) -> None:
     state = _read_state(where)
     if state is not None:
-        n_running = sum(process.runs() for process in _processes(state).values())
+        known = {process for process in _processes(state).values() if process.runs()}
+        n_running = len(known.union(brokers_in(where)))
         if n_running:
             raise InputError(
                 f"the lab of '{conf}' is up already with {n_running} brokers; stop it first: "
