@@ -90,6 +90,7 @@ SECURE = "node,host,port,ca,cert,key,username,password_env,password_file"
         (["a,h1,1,,,,,P,", "b,h2,1,,,,,,"], "a password needs a username"),
         (["a,h1,1,,,,u,P,", "b,h2,1,,,,u,P,"], "username 'u' belongs to 2 brokers"),
         (["a,h1,1,,,,u:v,P,", "b,h2,1,,,,v,P,"], "holds a ':'"),
+        (["a,h1,1,,,,#u,P,", "b,h2,1,,,,v,P,"], "or begins with '#'"),
         (['a,h1,1,"/c\nlistener 1",/c,/k,,,', "b,h2,1,/ca,/c,/k,,,"], "cannot be written in one"),
     ],
 )

@@ -98,8 +98,8 @@ def _broker(row: dict[str, str], where: str, wrong: list[str]) -> Broker | None:
     for column in ("ca", "cert", "key", "username"):
         if row[column] and not one_line(row[column]):
             wrong.append(f"{where}: {column} {row[column]!r} cannot be written in one line")
-    if ":" in row["username"]:
-        wrong.append(f"{where}: username {row['username']!r} holds a ':'")
+    if ":" in row["username"] or row["username"].startswith("#"):
+        wrong.append(f"{where}: username {row['username']!r} holds a ':' or begins with '#'")
     if row["ca"] and not (row["cert"] and row["key"]):
         wrong.append(f"{where}: with a ca, cert and key are needed too")
     if not row["ca"] and (row["cert"] or row["key"]):
