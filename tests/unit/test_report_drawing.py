@@ -135,6 +135,18 @@ def test_linked_nodes_are_drawn_nearer_than_others():
     assert far[:10, :10].max() < far[:9, 11:].min()
 
 
+def test_separate_parts_are_drawn_apart():
+    # A star of five, a path of three, and two nodes alone.
+    edges = np.array([(0, 1), (0, 2), (0, 3), (0, 4), (5, 6), (6, 7)], np.int32)
+    x, y = force_layout(10, edges)
+    place = np.column_stack((x, y)).astype(float)
+    parts = [place[:5], place[5:8], place[8:9], place[9:]]
+    boxes = [(part.min(axis=0), part.max(axis=0)) for part in parts]
+    for i, (low, high) in enumerate(boxes):
+        for other_low, other_high in boxes[i + 1 :]:
+            assert (low > other_high).any() or (other_low > high).any()
+
+
 def test_a_ring_is_drawn_as_a_circle_in_its_order():
     x, y = ring_layout(np.array([2, 0, 1, 3], np.int32))
     assert (x[2], y[2]) == (SIDE // 2, 0)

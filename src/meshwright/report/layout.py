@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import shortest_path
+from scipy.sparse.csgraph import connected_components, shortest_path
 
 from meshwright.report import layout_kernel as kernel
 
@@ -20,17 +20,75 @@ Points = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
 SIDE = 10_000
 PIVOTS = 24
 STEPS = 260
+AREA = 3.0  # of a node, where parts are separate; more in a large part, which is more crowded
+GAP = 2.5  # between separate parts
+ASPECT = 1.6  # of screens
 GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by it never repeats a direction
 
 
 def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Points:
-    """Return where to draw n nodes, linked ones near each other."""
+    """Return where to draw n nodes, linked ones near each other; separate parts stand in rows."""
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    n_parts, part = connected_components(graph, directed=False)
+    if n_parts < 2:
+        return _fit(*_settled(n, edges, steps))
+    order = np.argsort(part, kind="stable")
+    ends = np.searchsorted(part[order], np.arange(n_parts + 1))
+    by_part = np.argsort(part[edges[:, 0]], kind="stable")
+    edge_ends = np.searchsorted(part[edges[by_part, 0]], np.arange(n_parts + 1))
+    place = np.empty(n, np.int32)
+    x, y = np.zeros(n), np.zeros(n)
+    members = [order[ends[p] : ends[p + 1]] for p in range(n_parts)]
+    for p, nodes in enumerate(members):
+        place[nodes] = np.arange(len(nodes))
+        own = place[edges[by_part[edge_ends[p] : edge_ends[p + 1]]]]
+        if len(nodes) > 1:
+            own_x, own_y = _settled(len(nodes), own, steps)
+            # The area of a part goes by its nodes: long chains spread, and small parts must show.
+            side = max(float(np.ptp(own_x)), float(np.ptp(own_y)), 1e-9)
+            by = np.sqrt(AREA * len(nodes) ** 1.2 / (_thick(own_x, side) * _thick(own_y, side)))
+            x[nodes], y[nodes] = own_x * by, own_y * by
+    _in_rows(x, y, sorted(members, key=lambda nodes: (-len(nodes), int(nodes[0]))))
+    return _fit(x, y)
+
+
+def _thick(values: Floats, side: float) -> float:
+    """Return an extent, that of a line taken as a third of its length."""
+    return max(float(np.ptp(values)), side / 3)
+
+
+def _settled(n: int, edges: npt.NDArray[np.int32], steps: int) -> tuple[Floats, Floats]:
+    """Return the places of nodes that are all joined."""
     x, y = _sketch(n, edges)
-    degree = np.bincount(edges.ravel(), minlength=n)
-    mass = 1.0 + np.minimum(degree, 40) * 0.5
+    mass = 1.0 + np.minimum(np.bincount(edges.ravel(), minlength=n), 40) * 0.5
     pull = np.full(len(edges), 1.0)
     kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.2)
-    return _fit(*_turned(*_gathered(x, y, degree > 0)))
+    return _turned(x, y)
+
+
+def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
+    """Move separate parts into rows as on a page, the largest first. Written: x, y."""
+    wide = np.array([np.ptp(x[nodes]) + GAP for nodes in parts])
+    tall = np.array([np.ptp(y[nodes]) + GAP for nodes in parts])
+    width = max(float(wide.max()), ASPECT * float(np.sqrt((wide * tall).sum() / ASPECT)))
+    rows: list[list[int]] = [[]]
+    used = 0.0
+    for p in range(len(parts)):
+        if rows[-1] and used + wide[p] > width * 1.0001:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(p)
+        used += wide[p]
+    top = 0.0
+    for row in rows:
+        left = -float(wide[row].sum()) / 2
+        height = float(tall[row].max())
+        for p in row:
+            nodes = parts[p]
+            x[nodes] += left + wide[p] / 2 - (x[nodes].min() + x[nodes].max()) / 2
+            y[nodes] += top + height / 2 - (y[nodes].min() + y[nodes].max()) / 2
+            left += wide[p]
+        top += height
 
 
 def disc_layout(

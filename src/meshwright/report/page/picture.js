@@ -305,7 +305,7 @@ const Picture = (() => {
           : `in ${number(parts)} components, the largest with ${percent(c.largest[t] / n)} of them; largest diameter ${wide}`;
         told.replaceChildren(el("p", {}, el("b", {}, topicName(t)), `: ${plural(n, "subscriber")}, ${plural(c.links[t], "link")} among them, ${how}.`),
           el("p", { class: "what" }, !state.light.members ? "Its subscribers are too many to be listed here."
-            : parts > 1 && drawing().of === "nodes" ? "Each component has its own colour." : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "What does not want the topic is faded."));
+            : parts > 1 && drawing().of === "nodes" ? `Colours tell the components apart${parts > SERIES ? "; they repeat" : ""}.` : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "What does not want the topic is faded."));
       }
     }
 
