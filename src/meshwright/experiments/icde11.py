@@ -52,7 +52,15 @@ LAWS = (
     "The paper's generator is not public: ours follows its description, and how far interests and "
     "places cluster decides how much each method gains."
 )
-FEWER = "With fewer subscribers and brokers than the paper's, limits bind less often."
+ROOM = (
+    "On our trees loads can be far more even than on the paper's: Balance comes near a factor of 1 "
+    "where the paper could not go below 6, so the limits of 7 and 8 do not bind."
+)
+ALIKE = "Our brokers are placed as subscribers are, so few leaves are short of room."
+OUST = (
+    "Ours goes on ousting, up to a number of times per subscriber, and finds room; the paper does "
+    "not say when it gives up."
+)
 BEST = {"IS:H BI:H": SET_1["IS:H BI:H"]}
 TABLE_1 = {
     "IS:L BI:L": {"slp": 7.12 / 3.09, "gr-star": 6.53 / 3.09, "gr": 9.50 / 3.09},
@@ -200,10 +208,10 @@ EXPERIMENTS = (
     _exp("fig6", "bandwidth, delay and load of all methods, set 1, one level",
          one_level(SET_1, (*SEVEN, *EVICTING)), draw_corners, [
         Claim("Gr overloads brokers on all four workloads", "infeasible on all four",
-              _keep(("gr",), broken=True), FEWER),
+              _keep(("gr",), broken=True), ALIKE),
         Claim("Its variants that oust subscribers do too", "infeasible",
               _keep(EVICTING, broken=True),
-              "Ours oust as long as that helps, which is often enough with few brokers."),
+              OUST),
         Claim("SLP and Gr* keep every limit", "feasible", _feasible(("slp", "gr-star")), LAWS),
         Claim("Closest-b, Closest and Balance take more bandwidth than SLP, Gr* and Gr", "huge",
               _at_each("bandwidth", BLIND, KEPT), LAWS),
@@ -239,7 +247,7 @@ EXPERIMENTS = (
          one_level(BEST, KEPT), draw_load_shares, [
         Claim("Gr leaves more than 10% of the brokers overloaded", "over 10%",
               lambda rows: at_least(100 * mean(rows, "overloaded", method="gr"), 10.0, "{:.1f}%"),
-              FEWER),
+              ALIKE),
     ]),
     _exp("table1", "bandwidth over the fractional solution, set 1",
          one_level(SET_1, KEPT), draw_ratios, [
@@ -260,7 +268,7 @@ EXPERIMENTS = (
     _exp("fig8a", "all methods on several levels, tight latency",
          several_levels(("tight",), SEVEN), draw_corners, [
         Claim("Gr and Gr* fail on load", "infeasible",
-              _keep(("gr", "gr-star"), broken=True, workload_latency="tight"), FEWER),
+              _keep(("gr", "gr-star"), broken=True, workload_latency="tight"), ROOM),
         Claim("SLP does not", "feasible", _feasible(("slp",), workload_latency="tight"), LAWS),
         Claim("Closest-b, Closest and Balance take more bandwidth than SLP, Gr* and Gr", "high",
               _at_each("bandwidth", BLIND, KEPT), LAWS),
@@ -284,11 +292,11 @@ EXPERIMENTS = (
          several_levels(("tight", "loose"), ("slp", "gr-star"), ("IS:L BI:H",)), draw_loads, [
         Claim("SLP keeps every limit, tight and loose", "feasible", _feasible(("slp",)), LAWS),
         Claim("Gr* overloads brokers with tight latency", "infeasible",
-              _keep(("gr-star",), broken=True, workload_latency="tight"), FEWER),
+              _keep(("gr-star",), broken=True, workload_latency="tight"), ROOM),
         Claim("More than 10% of the brokers, with tight latency", "over 10%",
               lambda rows: at_least(
                   100 * mean(rows, "overloaded", method="gr-star", workload_latency="tight"),
-                  10.0, "{:.1f}%"), FEWER),
+                  10.0, "{:.1f}%"), ROOM),
     ], many=True),
     _exp("fig10", "bandwidth against filter complexity, IS:H BI:H", by_alpha, draw_alpha, [
         Claim("3 boxes are the knee: 1 to 3 saves more than 3 to 6", "knee at 3", _knee, LAWS),
@@ -301,13 +309,15 @@ EXPERIMENTS = (
         draw_seconds, "2,500 to 20,000 subscribers, 60 brokers",
         "100,000 to 1,000,000 subscribers, 200 brokers", [
             Claim("The time rises with the subscribers", "rises",
-                  lambda rows: ordered(
-                      trend(rows, "seconds", "workload_subscribers", rising=True))),
-            Claim("A million subscribers and 200 brokers", "4 hours (14,400 s)",
-                  lambda rows: at_most(
-                      mean(rows, "seconds", workload_subscribers=CROWDS[0][-1]), 14_400.0,
-                      "{:.0f} s")),
-        ]),
+                  lambda rows: ordered(trend(where(rows, workload_levels="many"), "seconds",
+                                             "workload_subscribers", rising=True))),
+            *[Claim(f"A million subscribers, {what}: seconds", f"about {hours} hours",
+                    lambda rows, levels=levels, hours=hours: at_most(  # type: ignore[misc]
+                        mean(rows, "seconds", workload_levels=levels,
+                             workload_subscribers=CROWDS[0][-1]), 3600.0 * hours, "{:.0f} s"))
+              for what, levels, hours in (("200 brokers on several levels", "many", 4),
+                                          ("100 brokers on one level", "one", 23))],
+        ], alone=True),
     *[
         _exp(which, f"bandwidth of SLP against {what}", by_setting(which), draw_sweep(which),
              [_sweep_claim(which)], many=which == "threshold")
