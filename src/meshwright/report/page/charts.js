@@ -142,6 +142,7 @@ const Charts = (() => {
         }
         const most = Math.max(...s.points.map((p) => p[2] || 1));
         shown.forEach((p, i) => {
+          if (p[3] === "silent") return;
           if (kind === "dots")
             root.append(svg("circle", { class: `f${s.index % 8}`, "fill-opacity": 0.55, cx: at[i][0], cy: at[i][1], r: 2.5 + 7 * Math.sqrt((p[2] || 1) / most) }));
           else if (kind === "line" && s.points.length < 30)

@@ -46,7 +46,15 @@ const OverlayCharts = (() => {
     const most = Math.max(...all.map((p) => p[0]), 1);
     // Logarithms show a tail; where there is none they would only mislead.
     const curved = log && most > 12 && Math.min(...all.map((p) => p[1])) < 0.5;
-    const whole = curved ? series : series.map((s) => ({ ...s, points: [[0, 1], ...s.points.filter((p) => p[0] > 0)] }));
+    // From the left edge at 100% to the first value, and down after the last: said by no one point.
+    const left = curved ? Math.min(...all.map((p) => p[0]).filter((v) => v > 0)) : 0;
+    const bottom = curved ? Math.min(...all.map((p) => p[1])) : 0;
+    const whole = series.map((s) => {
+      const points = s.points.filter((p) => p[0] > 0);
+      if (!points.length) return { ...s, points };
+      const start = points[0][0] > left ? [[left, points[0][1], 1, "silent"]] : [];
+      return { ...s, points: [...start, ...points, [points[points.length - 1][0], bottom, 1, "silent"]] };
+    });
     Charts.xy(host, { label, series: whole, kind: "step",
       x: { label: x, log: curved, whole: true, min: curved ? undefined : 0 },
       y: { label: `share of ${of} with at least`, log: curved, max: 1, min: curved ? undefined : 0, format: percent } });
