@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from meshwright.errors import DeployError
@@ -74,7 +74,28 @@ def verify(
     with witnesses(lab.access, up, qos=plan.qos, topics=plan.everything) as clients:
         clients.wait_for(probes_of(plan, up), LINK_PATIENCE)
         tally = exercise(clients, messages, patience=patience, tell=tell)
-    return _judge(plan, up, tally, streams, len(drawn), n_possible, time.monotonic() - start)
+    counts = _count(tally, streams)
+    down = [node for node in plan.nodes if node not in set(up)]
+    return Verification(
+        n_brokers=len(up),
+        n_down=len(down),
+        n_links=len(plan.links),
+        n_topics=len(plan.topics),
+        n_publishers=len(drawn),
+        n_possible=n_possible,
+        n_messages=len(messages),
+        n_deliveries=counts.n_deliveries,
+        n_crossings=counts.crossings.total() + len(counts.unwanted),
+        n_relayed=counts.n_relayed,
+        crossings=tuple((u, v, n) for (u, v), n in counts.crossings.most_common()),
+        n_missing=len(counts.missing),
+        n_extra=counts.n_extra,
+        n_unwanted=len(counts.unwanted),
+        n_out_of_order=sum(tally.out_of_order.values()),
+        n_cut_off=counts.n_cut_off,
+        seconds=round(time.monotonic() - start, 2),
+        findings=tuple(_findings(counts, tally, down)),
+    )
 
 
 def await_links(lab: Lab, patience: float = LINK_PATIENCE) -> None:
@@ -120,81 +141,64 @@ def messages_of(
     return messages, streams
 
 
-def _judge(
-    plan: Plan,
-    up: Sequence[str],
-    tally: Tally,
-    streams: Sequence[tuple[Topic, dict[str, str]]],
-    n_publishers: int,
-    n_possible: int,
-    seconds: float,
-) -> Verification:
-    crossings: Counter[tuple[str, str]] = Counter()
-    missing: list[str] = []
-    extra: list[str] = []
-    unwanted: list[str] = []
-    n_extra = n_deliveries = n_relayed = n_cut_off = 0
+@dataclass
+class _Counts:
+    """What became of all messages; the lists tell which ones, for the findings."""
+
+    crossings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    unwanted: list[str] = field(default_factory=list)
+    n_extra: int = 0
+    n_deliveries: int = 0
+    n_relayed: int = 0
+    n_cut_off: int = 0
+
+
+def _count(tally: Tally, streams: Sequence[tuple[Topic, dict[str, str]]]) -> _Counts:
+    """Compare the copies of each message with whom its topic's tree hands it to."""
+    found = _Counts()
     for message, copies, (topic, ways) in zip(tally.messages, tally.copies, streams, strict=True):
         wanted = set(topic.subscribers)
         name = f"{message.topic!r} number {message.sequence} of {message.publisher}"
-        n_cut_off += len(wanted - set(ways) - {message.publisher})
+        found.n_cut_off += len(wanted - set(ways) - {message.publisher})
         for node in (*ways, message.publisher):
             if not copies[node] and (node in wanted or node == message.publisher):
-                missing.append(f"{name} at {node}")
+                found.missing.append(f"{name} at {node}")
         for node, count in copies.items():
             if count > 1:
-                n_extra += count - 1
-                extra.append(f"{name} {count} times at {node}")
+                found.n_extra += count - 1
+                found.extra.append(f"{name} {count} times at {node}")
             if node == message.publisher:
                 continue
             if node in ways:
-                crossings[ways[node], node] += count
+                found.crossings[ways[node], node] += count
             if node in wanted:
-                n_deliveries += 1
+                found.n_deliveries += 1
             elif node in ways:
-                n_relayed += count
+                found.n_relayed += count
             else:
-                unwanted.append(f"{name} at {node}")
-    findings = [
-        *_finding(len(missing), "messages did not arrive", missing),
-        *_finding(n_extra, "copies too many arrived", extra),
-        *_finding(len(unwanted), "messages came where nobody wants them", unwanted),
-        *_finding(
-            sum(tally.out_of_order.values()),
-            "messages came after later ones",
-            [f"{topic!r} of {u} at {v}" for v, u, topic in tally.out_of_order],
-        ),
+                found.unwanted.append(f"{name} at {node}")
+    return found
+
+
+def _findings(counts: _Counts, tally: Tally, down: Sequence[str]) -> list[str]:
+    """Return what is wrong, in words."""
+    late = [f"{topic!r} of {u} at {v}" for v, u, topic in tally.out_of_order]
+    storm = ["messages run in circles: a storm; the brokers still send copies"]
+    found = [
+        *(storm if tally.storm else []),
+        *_finding(len(counts.missing), "messages did not arrive", counts.missing),
+        *_finding(counts.n_extra, "copies too many arrived", counts.extra),
+        *_finding(len(counts.unwanted), "messages came where nobody wants them", counts.unwanted),
+        *_finding(sum(tally.out_of_order.values()), "messages came after later ones", late),
         *_finding(tally.renamed, "messages arrived under another topic", []),
     ]
-    down = [node for node in plan.nodes if node not in set(up)]
-    if down:
-        verb = "broker is" if len(down) == 1 else "brokers are"
-        cut_off = f"{verb} not up, which {n_cut_off:,} deliveries need"
-        findings += _finding(len(down), cut_off, down)
-    else:
-        findings += _finding(n_cut_off, "deliveries have no way in the plan", [])
-    if tally.storm:
-        findings.insert(0, "messages run in circles: a storm; the brokers still send copies")
-    return Verification(
-        n_brokers=len(up),
-        n_down=len(plan.brokers) - len(up),
-        n_links=len(plan.links),
-        n_topics=len(plan.topics),
-        n_publishers=n_publishers,
-        n_possible=n_possible,
-        n_messages=len(tally.messages),
-        n_deliveries=n_deliveries,
-        n_crossings=sum(crossings.values()) + len(unwanted),
-        n_relayed=n_relayed,
-        crossings=tuple((u, v, n) for (u, v), n in crossings.most_common()),
-        n_missing=len(missing),
-        n_extra=n_extra,
-        n_unwanted=len(unwanted),
-        n_out_of_order=sum(tally.out_of_order.values()),
-        n_cut_off=n_cut_off,
-        seconds=round(seconds, 2),
-        findings=tuple(findings),
-    )
+    if not down:
+        return found + _finding(counts.n_cut_off, "deliveries have no way in the plan", [])
+    verb = "broker is" if len(down) == 1 else "brokers are"
+    cut_off = f"{verb} not up, which {counts.n_cut_off:,} deliveries need"
+    return found + _finding(len(down), cut_off, down)
 
 
 def _finding(count: int, what: str, examples: Sequence[str]) -> list[str]:
