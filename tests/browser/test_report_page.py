@@ -315,3 +315,15 @@ def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, pl
         assert "No node or topic" in page.inner_text(".search ul")
         page.click(".chips button")
         assert "Its subscribers are too many to be listed here." in told(page)
+
+
+def test_sections_are_listed_and_each_is_drawn(opened, overlays, assignments, place):
+    content = place / "content"
+    made = make_report([place / "gm", content / "gr", place / "workload"], place / "mixed.html")
+    with opened(made.page) as page:
+        links = page.locator(".contents a")
+        assert links.count() == len(made.document["sections"]) == 2
+        links.nth(1).click()
+        assert page.locator("#section-1 h1").is_visible()
+        assert page.locator("#section-0 canvas").count() == 1
+        assert page.locator("#section-1 .filters .filter").count() > 0

@@ -98,7 +98,7 @@ const Charts = (() => {
       mark.setAttribute("visibility", "hidden");
       tip("");
     };
-    root.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = root.getBoundingClientRect(), by = width / box.width;
       const px = (event.clientX - box.left) * by, py = (event.clientY - box.top) * by;
       let best = -1, least = 60 * 60;
@@ -108,7 +108,9 @@ const Charts = (() => {
       });
       if (best < 0) hide();
       else show(best, event);
-    });
+    };
+    root.addEventListener("pointermove", point);
+    root.addEventListener("pointerdown", point);
     root.addEventListener("pointerleave", hide);
     root.addEventListener("blur", hide);
     root.addEventListener("keydown", (event) => {
