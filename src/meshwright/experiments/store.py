@@ -27,8 +27,10 @@ def finished(directory: Path, keys: Iterable[str]) -> set[str]:
     """Return which cells are there; a file without a size is none."""
     if not directory.is_dir():
         return set()
-    there = {entry.name for entry in os.scandir(directory) if entry.stat().st_size}
-    return {key for key in keys if f"{key}.parquet" in there}
+    wanted = {f"{key}.parquet": key for key in keys}
+    with os.scandir(directory) as entries:
+        there = [entry.name for entry in entries if entry.name in wanted and entry.stat().st_size]
+    return {wanted[name] for name in there}
 
 
 def read_cells(directory: Path, keys: Iterable[str]) -> list[dict[str, Any]]:
