@@ -42,14 +42,11 @@ def command(
     from meshwright.report import make_report
     from meshwright.spark.progress import Progress
 
+    progress = Progress(len(datasets))
     written = make_report(
-        datasets,
-        out,
-        workload=workload,
-        problem=problem,
-        force=force,
-        progress=Progress(len(datasets)),
+        datasets, out, workload=workload, problem=problem, force=force, progress=progress
     )
+    progress.clear()  # a workload alone takes no step
     if json:
         print_json(written.document)
         return
