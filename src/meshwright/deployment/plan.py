@@ -142,10 +142,10 @@ def check_topics(instance: Instance, unheard: Sequence[str] = ()) -> None:
     wrong = [f"topic {name!r} {reason}" for name in names if (reason := wrong_topic(name))]
     clashes = ambiguous({*names, *unheard})
     for name in sorted(clashes.keys() & set(names)):
+        reason = "has a space, which cannot stand" if " " in name else "stands for nothing"
         wrong.append(
-            f"topic {name!r} cannot stand in a bridge's topic line, which holds no space and "
-            f"takes '\"\"' for nothing; a '+' instead would carry {clashes[name]!r} too: rename "
-            "one of them"
+            f"topic {name!r} {reason} in a bridge's topic line, and a '+' instead would carry "
+            f"{clashes[name]!r} too: rename one of them"
         )
     if wrong:
         raise problems("the workload has topics that cannot be bridged", wrong)
