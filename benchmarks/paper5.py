@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> None:
                     f"{found['violations'] or 'feasible'}",
                     flush=True,
                 )
-    mine = {key[:2]: row for key, row in rows.items() if key[2:] == key_of(options)}
+    mine = {(key[0], key[1]): row for key, row in rows.items() if key[2:] == key_of(options)}
     print_tables(mine)
 
 
@@ -160,8 +160,4 @@ def write(path: Path, rows: Mapping[tuple[str, ...], Mapping[str, str]]) -> None
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        writer.writerows(_in_order(rows))
-
-
-def _in_order(rows: Mapping[tuple[str, ...], Mapping[str, str]]) -> Iterator[Mapping[str, str]]:
-    yield from rows.values()
+        writer.writerows(rows.values())
