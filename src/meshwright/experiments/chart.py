@@ -13,7 +13,17 @@ from itertools import pairwise
 from xml.sax.saxutils import escape
 
 INK, PALE, PAPER, GREY = "#222222", "#e4e4e4", "#ffffff", "#8a8a8a"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c5c5c", "#000000")
+COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#5c5c5c",
+    "#000000",
+    "#f0e442",
+)
 DASHES = ("", "8 4", "3 4", "10 3 2 3", "", "8 4", "3 4", "10 3 2 3")
 WIDTH, HEIGHT, GAP = 1020, 310, 15
 LEFT, TOP, BOTTOM = 58, 46, 46  # of a panel: room for its labels
@@ -58,10 +68,12 @@ class Panel:
 def draw(title: str, facts: str, panels: Sequence[Panel]) -> str:
     """Return the SVG of a figure: a heading, a legend, and panels, three in a row at most."""
     names = list(dict.fromkeys(s.name for panel in panels for s in panel.series))
-    across = min(3, max(1, len(panels)))
+    across = 2 if len(panels) == 4 else min(3, max(1, len(panels)))
     width = WIDTH if across == 3 else (680 if across == 2 else 640)
     panel_width = (width - GAP * (across + 1)) / across
-    legend, legend_rows = _legend(names, width)
+    kinds = {panel.kind for panel in panels}
+    # Boxes carry their names below them.
+    legend, legend_rows = _legend([] if kinds == {"box"} else names, width, bars=kinds == {"bar"})
     top = HEAD + LEGEND_ROW * legend_rows
     rows = -(-len(panels) // across)
     height = top + rows * (HEIGHT + GAP)
@@ -154,7 +166,7 @@ def _box(five: list[float], x: float, thick: float, y_at: Scale) -> Iterator[str
     yield _line(x - thick / 2, half, x + thick / 2, half, INK, 2.5)
 
 
-def _legend(names: list[str], width: float) -> tuple[list[str], int]:
+def _legend(names: list[str], width: float, *, bars: bool) -> tuple[list[str], int]:
     parts: list[str] = []
     x, row = GAP + 5.0, 0
     for i, name in enumerate(names):
@@ -162,11 +174,15 @@ def _legend(names: list[str], width: float) -> tuple[list[str], int]:
         if x + needs > width and x > GAP + 5:
             x, row = GAP + 5.0, row + 1
         y = HEAD + 4 + LEGEND_ROW * row
-        parts.append(f'<line x1="{x:.1f}" y1="{y}" x2="{x + 26:.1f}" y2="{y}" {_stroke(i)}/>')
-        parts.append(_mark(x + 13, y, i))
+        if bars:
+            at = f'x="{x + 10:.1f}" y="{y - 7}" width="14" height="14"'
+            parts.append(f'<rect {at} fill="{COLOURS[i % len(COLOURS)]}"/>')
+        else:
+            parts.append(f'<line x1="{x:.1f}" y1="{y}" x2="{x + 26:.1f}" y2="{y}" {_stroke(i)}/>')
+            parts.append(_mark(x + 13, y, i))
         parts.append(_text(x + 32, y + 4, name, size=12))
         x += needs
-    return parts, row + 1
+    return parts, row + 1 if names else 0
 
 
 def _range(ys: list[float], panel: Panel) -> tuple[float, float]:

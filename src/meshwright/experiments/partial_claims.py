@@ -28,8 +28,8 @@ DEGREES = (
     "paper's FB1K: 231), and so is the budget."
 )
 FEWER_EDGES = (
-    "Minmax completes our samples with fewer edges than the paper's (which had about 6,850 on FB1K: "
-    "a fifth of them makes the average degree of 2.74), so a fifth is a smaller budget for GPA."
+    "Minmax completes our samples with fewer edges than the paper's (about 6,850 on FB1K: a fifth "
+    "makes the average degree of 2.74), so a fifth of them is a smaller budget for GPA."
 )
 DENSE = (
     "The paper does not say how the sizes from 20 to 600 are spread; ours are uniform (310 on "
