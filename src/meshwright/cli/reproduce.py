@@ -72,7 +72,7 @@ def run(
     """Run experiments and tell what became of each."""
     from dataclasses import asdict
 
-    from meshwright.errors import InputError
+    from meshwright.errors import InputError, MeshwrightError
     from meshwright.experiments.ledger import count
     from meshwright.experiments.run import run_experiments
     from meshwright.experiments.samples import check_data, missing_files
@@ -105,8 +105,12 @@ def run(
         print(f"{len(entries)} claims: {counted or 'none'}")
         print(f"ledger {out / 'ledger.md'}")
     problems = [outcome for outcome in outcomes if outcome.problem]
-    if any(outcome.n_measured for outcome in problems):
-        raise typer.Exit(3)
+    failed = [outcome.experiment.id for outcome in problems if outcome.n_measured]
+    if failed:
+        raise MeshwrightError(
+            f"cells of {', '.join(failed)} failed, as told above. Finished cells are kept: "
+            "run the same command again to measure only what is missing."
+        )
     if problems:
         raise InputError(
             f"{len(problems)} of {len(outcomes)} experiments were not run: graphs are missing. "

@@ -8,6 +8,7 @@ from typing import Any
 
 from meshwright.experiments.findings import at_most, mean, number, ordered, values, where
 from meshwright.experiments.model import Claim, Experiment, Finding, Rows
+from meshwright.experiments.partial_claims import spread_claims
 from meshwright.experiments.partial_grids import draw_spreads, spreads
 from meshwright.experiments.world_grids import (
     ALL_SYSTEMS,
@@ -23,44 +24,13 @@ from meshwright.experiments.world_grids import (
     on_both,
     on_graph,
 )
+from meshwright.experiments.world_tables import TABLE_3, TABLE_4, TABLE_5
 
 GRAPHS = "The samples are of other graphs than the paper's, with less to gain from closeness."
 LAWS = (
     "The paper leaves open how publications, ids and ties are drawn; ours are those of the design "
     "page, and the ratio moves with Scribe's own paths."
 )
-# Overhead at 1K and 10K, then mean path at 1K and 10K, all against Scribe(-).
-TABLE_3 = {
-    ("SL", "pie"): (0.266, 0.449, 0.700, 0.968),
-    ("S", "pie"): (0.355, 0.612, 0.902, 1.629),
-    ("L", "pie"): (0.683, 0.827, 0.780, 1.15),
-    ("-", "pie"): (0.908, 1.127, 1.07, 2.088),
-    ("SL", "iscribe"): (0.427, 0.636, 0.992, 1.035),
-    ("S", "iscribe"): (0.428, 0.591, 0.975, 1.007),
-    ("L", "iscribe"): (0.993, 1.109, 0.987, 1.024),
-    ("-", "iscribe"): (1.007, 1.049, 1.004, 0.9999),
-    ("SL", "scribe"): (0.914, 0.908, 1.014, 1.040),
-    ("S", "scribe"): (1.05, 1.024, 0.976, 1.007),
-    ("L", "scribe"): (0.675, 0.819, 0.985, 1.031),
-}
-TABLE_4 = {
-    ("SL", "pie"): (0.573, 0.748, 0.902, 1.131),
-    ("S", "pie"): (0.617, 0.797, 1.273, 1.252),
-    ("L", "pie"): (0.757, 1.018, 0.931, 1.121),
-    ("-", "pie"): (0.853, 1.17, 1.357, 1.310),
-    ("SL", "iscribe"): (0.664, 0.768, 1.041, 1.058),
-    ("S", "iscribe"): (0.596, 0.671, 1.020, 1.001),
-    ("L", "iscribe"): (0.913, 1.167, 1.007, 1.040),
-    ("-", "iscribe"): (0.817, 1.016, 1.008, 1.004),
-    ("SL", "scribe"): (0.853, 0.894, 1.035, 1.051),
-    ("S", "scribe"): (1.096, 1.012, 1.019, 0.999),
-    ("L", "scribe"): (0.714, 0.841, 0.996, 1.040),
-}
-TABLE_5 = {
-    ("SL", "pie"): {"fb": TABLE_3["SL", "pie"], "tw": TABLE_4["SL", "pie"]},
-    ("SL", "po"): {"fb": (0.182, 0.319, 0.794, 1.300), "tw": (0.359, 0.489, 1.145, 1.688)},
-    ("SL", "pal"): {"fb": (0.341, 0.557, 0.729, 0.981), "tw": (0.712, 0.917, 0.928, 1.179)},
-}
 NODES = (1000, 10_000)
 
 
@@ -239,6 +209,7 @@ EXPERIMENTS = (
         draw_spreads,
         "whole graphs and samples of 10,000 nodes",
         "whole graphs and samples of 10,000 nodes",
+        spread_claims(),
     ),
     Experiment(
         "debs18-table3",

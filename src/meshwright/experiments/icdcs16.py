@@ -19,6 +19,7 @@ from meshwright.experiments.partial_claims import (
     per_family,
     percent,
     ranked,
+    spread_claims,
     table_claims,
     topics_fall,
     zipf_falls,
@@ -48,6 +49,7 @@ EXPERIMENTS = (
         draw_spreads,
         "whole graphs and samples of 10,000 nodes",
         "whole graphs and samples of 10,000 nodes",
+        spread_claims(),
     ),
     Experiment(
         "icdcs16-fig4",

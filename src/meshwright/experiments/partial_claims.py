@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 from meshwright.experiments.findings import (
+    at_most,
     ends,
     mean,
     number,
@@ -335,3 +337,38 @@ def zipf_falls(rows: Rows) -> Finding | None:
     """Return by how much GPM falls with topics under Zipf."""
     first, last = ends(of_family(rows, "zipf"), "support", "workload_topics", method="gpm")
     return number(100 * (first - last), 0.39, "{:.2f} points")
+
+
+def spread_claims() -> list[Claim]:
+    """Return the claim of the CCDF figures for each graph and side."""
+    return [
+        Claim(
+            f"{graph.upper()}10K: {kind} spread as in the whole graph "
+            "(largest distance of the CCDFs at most 0.2)",
+            "properties retained",
+            lambda rows, graph=graph, kind=kind: at_most(  # type: ignore[misc]
+                spread_distance(rows, graph, kind), 0.2, "{:.3f}"
+            ),
+            "The graph is little larger than its sample, which begins among the most connected.",
+            at_default=True,
+        )
+        for graph in ("fb", "tw")
+        for kind in ("followees", "followers")
+    ]
+
+
+def spread_distance(rows: Rows, graph: str, kind: str) -> float:
+    """Return the largest distance between the CCDFs of a graph and of its samples, on average."""
+    (whole,) = where(rows, workload_graph=graph, method="whole")
+    found = []
+    for sample in where(rows, workload_graph=graph, method="10K"):
+        at = sorted({*whole[kind], *sample[kind]})
+        shares = [_shares(row[kind], row[f"{kind}_share"], at) for row in (whole, sample)]
+        found.append(max(abs(one - other) for one, other in zip(*shares, strict=True)))
+    return sum(found) / len(found) if found else math.nan
+
+
+def _shares(counts: list[int], shares: list[float], at: list[int]) -> list[float]:
+    """Return the share with at least each count of `at`."""
+    places = (bisect_left(counts, count) for count in at)
+    return [shares[place] if place < len(shares) else 0.0 for place in places]
