@@ -198,7 +198,7 @@ def test_the_page_escapes_columns_and_links_the_figure():
     page = ledger_page([entry], "figures/{id}.svg")
     assert "a \\| b" in page
     assert "![ton11-fig2](figures/ton11-fig2.svg)" in page
-    assert "1 claims: 1 holds" in page
+    assert "1 claim: 1 holds" in page
 
 
 def test_a_later_run_replaces_the_entries_of_its_experiment_only(tmp_path):

@@ -158,11 +158,11 @@ def _bandwidth(rows: Rows, method: str, alpha: int) -> float:
 
 
 def _knee(rows: Rows) -> Finding | None:
-    """Return whether 1 to 3 boxes save more than 3 to the most, for each method."""
+    """Return whether 1 to 3 boxes save something, and more than 3 to the most, by method."""
     pairs, told = [], []
     for method in KEPT:
         one, three, most = (_bandwidth(rows, method, alpha) for alpha in (1, 3, ALPHAS[-1]))
-        pairs.append((one - three, three - most))
+        pairs += [(one, three), (one - three, three - most)]
         told.append(f"{LABELS[method]} {three / one - 1:+.0%} then {most / three - 1:+.0%}")
     return (
         None

@@ -122,7 +122,7 @@ def _heading(entries: Sequence[Entry]) -> list[str]:
     return [
         "# The ledger of the papers' claims",
         "",
-        f"{len(entries)} claims: {told}. Written by `meshwright reproduce`; how to run it and what "
+        f"{len(entries)} claim{'s' if len(entries) != 1 else ''}: {told}. Written by `meshwright reproduce`; how to run it and what "
         "the experiments are is in [Reproducing the papers](reproduce.md).",
         "",
         f"- **{HOLDS}**: the ordering at every point, or a number within 5%.",
