@@ -119,11 +119,12 @@ def ledger_page(entries: Sequence[Entry], figure: str) -> str:
 def _heading(entries: Sequence[Entry]) -> list[str]:
     counted = count(entries)
     told = ", ".join(f"{counted[name]} {name}" for name in VERDICTS if counted[name])
+    number = "1 claim" if len(entries) == 1 else f"{len(entries)} claims"
     return [
         "# The ledger of the papers' claims",
         "",
-        f"{len(entries)} claim{'s' if len(entries) != 1 else ''}: {told}. Written by `meshwright reproduce`; how to run it and what "
-        "the experiments are is in [Reproducing the papers](reproduce.md).",
+        f"{number}: {told}. Written by `meshwright reproduce`; how to run it and what the "
+        "experiments are is in [Reproducing the papers](reproduce.md).",
         "",
         f"- **{HOLDS}**: the ordering at every point, or a number within 5%.",
         f"- **{CLOSE}**: within 20%. A row run {BELOW} is *close* at best, and says so.",
