@@ -34,9 +34,9 @@ FEWER_EDGES = (
     "makes the average degree of 2.74), so a fifth of them is a smaller budget for GPA."
 )
 DENSE = (
-    "The paper leaves open how the sizes from 20 to 600 are spread and how topics are drawn by their "
-    "probabilities; ours are uniform sizes (310 on average) drawn without replacement, and these "
-    "decide how much nodes share."
+    "The paper leaves open how the sizes from 20 to 600 are spread and how topics are drawn by "
+    "their probabilities; ours are uniform sizes (310 on average) drawn without replacement, and "
+    "these decide how much nodes share."
 )
 BUDGET = (
     "The maximum degree of minmax times the ratio allows many more edges than the ratio of its "
