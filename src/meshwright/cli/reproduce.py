@@ -150,6 +150,11 @@ def print_list(chosen: list[Experiment], *, json: bool) -> None:
     if json:
         print_json(rows)
         return
-    columns = ("id", "paper", "what", "default size", "full size")
-    print_table(columns, ((r["id"], r["paper"], r["what"], r["default"], r["full"]) for r in rows))
+    print_table(
+        ("id", "what", "default size", "full size"),
+        ((r["id"], r["what"], r["default"], "the same" if r["full"] == r["default"] else r["full"])
+         for r in rows),
+    )  # fmt: skip
+    for paper in dict.fromkeys(one.paper for one in chosen):
+        print(f"{paper.key:<9} paper {paper.number}: {paper.title}")
     print(f"{len(rows)} experiments, {sum(len(one.claims) for one in chosen)} claims")
