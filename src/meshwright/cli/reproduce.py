@@ -80,13 +80,15 @@ def run(
     if out is None:
         raise InputError("reproduce needs a place for its results: give -o DIR (or --list).")
     check_data(data)
-    if all(missing_files(one.graphs(full), data) for one in chosen):
+    ready = [one for one in chosen if not missing_files(one.graphs(full), data)]
+    if not ready:
         files = {file for one in chosen for file in missing_files(one.graphs(full), data)}
         raise InputError(
             f"{chosen[0].id} needs {', '.join(sorted(files))}. Give the directory that holds "
             f"them with --data DIR{f'; {data} does not' if data else ''}."
         )
-    spark, progress = start(master, len(chosen) + 1)
+    sampling = any(one.graphs(full) for one in ready)
+    spark, progress = start(master, len(ready) + sampling)
     outcomes = run_experiments(
         spark,
         chosen,
