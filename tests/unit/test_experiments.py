@@ -242,3 +242,38 @@ def test_boxes_and_distributions_are_those_of_numpy():
     assert [y for _, y in quartiles(drawn)] == np.quantile(drawn, [0, 0.25, 0.5, 0.75, 1]).tolist()
     assert distribution([1, 1, 2]) == [(1, 2 / 3), (2, 1.0)]
     assert distribution([1, 1, 2], above=True) == [(1, 1.0), (2, pytest.approx(1 / 3))]
+
+
+def test_the_distance_of_spreads_is_the_largest_between_their_shares():
+    from meshwright.experiments.partial_claims import spread_distance
+
+    def row(method: str, counts: list[int], shares: list[float]) -> dict:
+        told = {"followers": counts, "followers_share": shares, "seed": 1}
+        return {"workload_graph": "fb", "method": method, **told}
+
+    whole = row("whole", [1, 5, 9], [1.0, 0.5, 0.1])
+    sample = row("10K", [1, 4, 20], [1.0, 0.8, 0.3])
+    # At least 5: 0.5 against 0.3; at least 4: 0.5 against 0.8; at least 20: 0 against 0.3.
+    assert spread_distance([whole, sample], "fb", "followers") == pytest.approx(0.3)
+
+
+def test_the_share_of_the_overlay_is_that_of_the_papers_arithmetic():
+    claim = next(
+        one for one in EXPERIMENTS["debs18-table3"].claims if "comes from the overlay" in one.text
+    )
+    overheads = {("SL", "pie"): 26.6, ("-", "scribe"): 100.0, ("SL", "iscribe"): 42.7}
+    rows = [
+        {
+            "overlay": overlay,
+            "method": routing,
+            "fingers": "chord" if overlay in ("S", "-") else None,
+            "workload_nodes": 1000,
+            "overhead": overheads.get((overlay, routing), 99.0),
+        }
+        for overlay in ("SL", "S", "L", "-")
+        for routing in ("pie", "scribe", "iscribe")
+    ]
+    found = claim.find(rows)
+    assert found is not None
+    assert found.numbers[0][0] == pytest.approx(100 * 0.573 / 0.734)
+    assert verdict(found, at_paper_size=True) == HOLDS
