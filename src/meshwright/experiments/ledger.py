@@ -128,7 +128,8 @@ def _heading(entries: Sequence[Entry]) -> list[str]:
         "",
         f"- **{HOLDS}**: the ordering at every point, or a number within 5%.",
         f"- **{CLOSE}**: within 20%. A row run {BELOW} is *close* at best, and says so.",
-        f"- **{DIFFERS}**: neither; the sentence gives the reason we think of, not one that was isolated.",
+        f"- **{DIFFERS}**: neither; the sentence gives the reason we think of, not one that was "
+        "isolated.",
         "",
         "FB and TW are samples of Cornell5 (Facebook100) and of ego-Twitter, not of the papers' "
         "own graphs, which are not public; ego is ego-Facebook. The content-based workloads of "
