@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from meshwright.datasets import replacing
 from meshwright.datasets.manifest import (
     FILE,
     Manifest,
@@ -25,6 +25,7 @@ from meshwright.datasets.manifest import (
     read_manifest,
     write_manifest,
 )
+from meshwright.datasets.replacing import OURS, move_into_place, sibling
 from meshwright.errors import InputError
 
 TABLES = {
@@ -34,11 +35,6 @@ TABLES = {
     "problem": ("subscribers", "brokers"),
     "assignment": ("assignment", "filters"),
 }
-
-
-# What this very process is writing. A container often gives the next run the process id of the
-# one that was killed, so an id alone does not tell the living from the dead.
-_OURS: set[Path] = set()
 
 
 class Staging:
@@ -69,15 +65,7 @@ class Staging:
         write_manifest(self._directory, manifest)
         # Again: another run may have finished there since this one began.
         refuse_overwrite(self._target, force=self._force)
-        aside = _sibling(self._target, "old")
-        _OURS.add(aside)
-        try:
-            if self._target.exists():
-                self._target.rename(aside)
-            self._directory.rename(self._target)
-            shutil.rmtree(aside, ignore_errors=True)
-        finally:
-            _OURS.discard(aside)
+        move_into_place(self._directory, self._target)
         return manifest
 
 
@@ -94,7 +82,7 @@ def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging
     target = target.resolve()  # through links: what they point to is replaced, not the link
     clean_up(target)
     refuse_overwrite(target, force=force)
-    directory = _sibling(target, "tmp")
+    directory = sibling(target, "tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         directory.mkdir()
@@ -102,12 +90,12 @@ def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging
         raise InputError(
             f"'{target}' cannot be written: {error.strerror}. Choose another -o."
         ) from error
-    _OURS.add(directory)
+    OURS.add(directory)
     try:
         yield Staging(target, directory, kind, force=force)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-        _OURS.discard(directory)
+        OURS.discard(directory)
 
 
 def refuse_overwrite(target: Path, *, force: bool) -> None:
@@ -156,34 +144,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 def clean_up(target: Path) -> None:
     """Remove what dead writers left beside the target; put back a dataset they had moved aside."""
-    if not target.parent.is_dir():
-        return
-    for left in sorted(target.parent.glob(f".{_glob_escape(target.name)}.*-*-*")):
-        role, pid, _ = left.name.removeprefix(f".{target.name}.").split("-", 2)
-        if not pid.isdigit() or left in _OURS or (int(pid) != os.getpid() and _alive(int(pid))):
-            continue
-        if role == "old" and not target.exists() and (left / FILE).is_file():
-            left.rename(target)
-        elif role in ("old", "tmp"):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _sibling(target: Path, role: str) -> Path:
-    return target.with_name(f".{target.name}.{role}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _glob_escape(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+    replacing.clean_up(target, lambda left: (left / FILE).is_file())
 
 
 def _parts(table: Path) -> list[Path]:

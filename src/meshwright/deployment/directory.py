@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from meshwright.datasets.replacing import OURS, clean_up, move_into_place, sibling
 from meshwright.errors import InputError
 
 FILE = "plan.json"
 KIND = "mosquitto"
 FORMAT_VERSION = 1
-# What this process is writing. A container often gives the next run the process id of the one
-# that was killed, so an id alone does not tell the living from the dead.
-_OURS: set[Path] = set()
 
 
 @contextmanager
@@ -29,7 +26,7 @@ def staged(target: Path, *, force: bool, secret: bool) -> Iterator[Path]:
     """
     put_back(target)
     refuse_replacing(target, force=force)
-    place = _sibling(target, "tmp")
+    place = sibling(target, "tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(mode=0o700 if secret else 0o755)
@@ -37,13 +34,14 @@ def staged(target: Path, *, force: bool, secret: bool) -> Iterator[Path]:
         raise InputError(
             f"'{target}' cannot be written: {error.strerror}. Choose another -o."
         ) from error
-    _OURS.add(place)
+    OURS.add(place)
     try:
         yield place
-        _move(place, target, force=force)
+        refuse_replacing(target, force=force)  # again: another run may have finished there
+        move_into_place(place, target)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-        _OURS.discard(place)
+        OURS.discard(place)
 
 
 def refuse_replacing(target: Path, *, force: bool) -> None:
@@ -71,46 +69,7 @@ def is_conf(path: Path) -> bool:
 
 def put_back(target: Path) -> None:
     """Put back what a dead writer had moved aside; remove the rest, which may hold secrets."""
-    if not target.parent.is_dir():
-        return
-    for left in sorted(target.parent.iterdir()):
-        role, _, rest = left.name.removeprefix(f".{target.name}.").partition("-")
-        if not left.name.startswith(f".{target.name}.") or role not in ("old", "tmp"):
-            continue
-        pid = rest.partition("-")[0]
-        if not pid.isdigit() or left in _OURS or (int(pid) != os.getpid() and _alive(int(pid))):
-            continue
-        if role == "old" and not target.exists() and is_conf(left):
-            left.rename(target)
-        else:
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _move(place: Path, target: Path, *, force: bool) -> None:
-    refuse_replacing(target, force=force)  # again: another run may have finished there meanwhile
-    aside = _sibling(target, "old")
-    _OURS.add(aside)
-    try:
-        if target.exists():
-            target.rename(aside)
-        place.rename(target)
-        shutil.rmtree(aside, ignore_errors=True)
-    finally:
-        _OURS.discard(aside)
-
-
-def _sibling(target: Path, role: str) -> Path:
-    return target.with_name(f".{target.name}.{role}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    clean_up(target, is_conf)
 
 
 def write_file(path: Path, text: str, *, secret: bool) -> None:
