@@ -79,29 +79,38 @@ def serve(box, row, loads, limits, state, tree, filters, n_boxes, work, scratch,
 
 
 @njit(cache=True, nogil=True)
+def seat(
+    j, boxes, marks, loads, limits, state, leaf_of, tree, filters, n_boxes, work, scratch, density
+):
+    """Give a subscriber a leaf, an overloaded one if there is no other; return it."""
+    publisher, parent, leaves, _ = tree
+    leaf = serve(
+        boxes[j], marks[j], loads, limits, state, tree, filters, n_boxes, work, scratch, density
+    )
+    if leaf < 0:
+        leaf = least_cost(
+            boxes[j], marks[j], loads, limits[0], False, tree, filters, n_boxes, work, scratch,
+            density,
+        )  # fmt: skip
+        state[OVERLOADED] += 1
+    take_box(boxes[j], leaves[leaf], publisher, parent, filters, n_boxes, work, scratch, density)
+    leaf_of[j] = leaf
+    loads[leaf] += 1
+    state[DONE] += 1
+    return leaf
+
+
+@njit(cache=True, nogil=True)
 def assign_in_order(
     boxes, marks, steps, loads, limits, state, leaf_of, tree, filters, n_boxes, density
 ):
     """Assign so many more subscribers, in the order of their ids."""
-    publisher, parent, leaves, _ = tree
     work, scratch = rooms(filters)
     for _ in range(steps):
-        j = state[DONE]
-        leaf = serve(
-            boxes[j], marks[j], loads, limits, state, tree, filters, n_boxes, work, scratch, density
-        )
-        if leaf < 0:
-            leaf = least_cost(
-                boxes[j], marks[j], loads, limits[0], False, tree, filters, n_boxes, work, scratch,
-                density,
-            )  # fmt: skip
-            state[OVERLOADED] += 1
-        take_box(
-            boxes[j], leaves[leaf], publisher, parent, filters, n_boxes, work, scratch, density
-        )
-        leaf_of[j] = leaf
-        loads[leaf] += 1
-        state[DONE] += 1
+        seat(
+            state[DONE], boxes, marks, loads, limits, state, leaf_of, tree, filters, n_boxes, work,
+            scratch, density,
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -173,27 +182,15 @@ def assign_fewest_first(
     counts, queue, cursor, size,
 ):  # fmt: skip
     """Assign so many more subscribers, those with the fewest candidates first."""
-    publisher, parent, leaves, _ = tree
     work, scratch = rooms(filters)
     for _ in range(steps):
         j = _first(queue, cursor, size)
         _leave(queue, size, counts[j], j)
         level = state[LEVEL]
-        leaf = serve(
-            boxes[j], marks[j], loads, limits, state, tree, filters, n_boxes, work, scratch, density
-        )
-        if leaf < 0:
-            leaf = least_cost(
-                boxes[j], marks[j], loads, limits[0], False, tree, filters, n_boxes, work, scratch,
-                density,
-            )  # fmt: skip
-            state[OVERLOADED] += 1
-        take_box(
-            boxes[j], leaves[leaf], publisher, parent, filters, n_boxes, work, scratch, density
-        )
-        leaf_of[j] = leaf
-        loads[leaf] += 1
-        state[DONE] += 1
+        leaf = seat(
+            j, boxes, marks, loads, limits, state, leaf_of, tree, filters, n_boxes, work, scratch,
+            density,
+        )  # fmt: skip
         if state[LEVEL] != level:
             count_candidates(
                 marks, loads, limits[state[LEVEL]], leaf_of, counts, queue, cursor, size
