@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +13,7 @@ from meshwright.errors import InputError
 from meshwright.experiments.chart import Panel, Series, distribution, draw, quartiles
 from meshwright.experiments.findings import at_least, at_most, mean, number, ordered, ratio_mean
 from meshwright.experiments.ledger import Entry, judge, ledger_page, merge, read_ledger
-from meshwright.experiments.model import FULL_SEEDS, Cell, Claim, Experiment, Finding
+from meshwright.experiments.model import FULL_SEEDS, Cell, Claim, Experiment, Finding, Sample
 from meshwright.experiments.registry import EXPERIMENTS, choose
 from meshwright.experiments.samples import GRAPHS, missing_files
 from meshwright.experiments.store import finished, flat, read_cells, write_cell, write_rows
@@ -58,6 +59,11 @@ def test_one_number_out_of_several_decides():
 def test_below_the_papers_size_nothing_holds():
     assert verdict(number(1.0, 1.0), at_paper_size=False) == CLOSE
     assert verdict(number(1.5, 1.0), at_paper_size=False) == DIFFERS
+
+
+def test_on_few_seeds_nothing_holds():
+    assert verdict(number(1.0, 1.0), at_paper_size=True, enough_seeds=False) == CLOSE
+    assert verdict(number(1.5, 1.0), at_paper_size=True, enough_seeds=False) == DIFFERS
 
 
 def test_what_was_not_measured_is_not_run():
@@ -163,10 +169,11 @@ def test_parameters_become_columns():
     assert flat(given) == {"workload_nodes": 3, "method": "gm"}
 
 
-def experiment(**claim) -> Experiment:
+def experiment(seeds: int = FULL_SEEDS, **claim) -> Experiment:
     told = {"text": "a | b", "paper": "1", "find": lambda rows: number(mean(rows, "x"), 1.0)}
+    cells = [Cell("m:f", {"method": "gm", "seed": seed}) for seed in range(seeds)]
     return Experiment(
-        "ton11-fig2", "a figure", lambda full: [], draw_nothing, "small", "large",
+        "ton11-fig2", "a figure", lambda full: cells, draw_nothing, "small", "large",
         [Claim(**{**told, **claim})],
     )  # fmt: skip
 
@@ -176,14 +183,54 @@ def draw_nothing(rows, title):
 
 
 def test_a_row_below_the_papers_size_says_so_and_does_not_hold():
-    rows = [{"x": 1.0, "seed": 1}, {"x": 1.0, "seed": 2}]
+    rows = [{"x": 1.0}]
     (entry,) = judge(experiment(), rows, full=False)
-    assert (entry.verdict, entry.below, entry.size, entry.seeds) == (CLOSE, True, "small", 2)
+    assert (entry.verdict, entry.below, entry.size, entry.seeds) == (CLOSE, True, "small", 5)
     assert "(below the paper's size)" in ledger_page([entry], "{id}.svg")
     (entry,) = judge(experiment(), rows, full=True)
     assert (entry.verdict, entry.below, entry.size) == (HOLDS, False, "large")
     (entry,) = judge(experiment(at_default=True), rows, full=False)
     assert (entry.verdict, entry.below) == (HOLDS, False)
+
+
+def test_a_row_on_few_seeds_says_so_and_does_not_hold():
+    (entry,) = judge(experiment(seeds=4), [{"x": 1.0}], full=True)
+    assert (entry.verdict, entry.below, entry.seeds) == (CLOSE, False, 4)
+    assert "| **close** (4 seeds) |" in ledger_page([entry], "{id}.svg")
+    (entry,) = judge(experiment(seeds=1), [{"x": 1.0}], full=False)
+    assert "| **close** (below the paper's size, one seed) |" in ledger_page([entry], "{id}.svg")
+
+
+def test_seeds_are_counted_at_the_point_that_has_the_fewest():
+    def cells(*seeds: int, nodes: int, sample: int | None = None) -> list[Cell]:
+        graph = Sample("fb", sample) if sample != 0 else Sample("fb", None)
+        return [
+            Cell("m:f", {"workload": {"nodes": nodes, "seed": s, "sample": f"{s}"}, "seed": s},
+                 graph=None if sample is None else graph)
+            for s in seeds
+        ]  # fmt: skip
+
+    def seeds(*found: Cell) -> int:
+        return replace(experiment(), cells=lambda full: found).seeds(True)
+
+    assert seeds(*cells(1, 2, 3, nodes=10)) == 3
+    assert seeds(*cells(1, 2, 3, nodes=10), *cells(1, nodes=20)) == 1
+    whole = cells(1, nodes=0, sample=0)
+    assert seeds(*cells(1, 2, nodes=10, sample=10), *whole) == 2  # no chance in a whole graph
+
+
+def test_the_default_of_a_sweep_is_that_of_slp_and_shares_its_cells():
+    from meshwright.assignment.slp.one_level import Settings
+    from meshwright.experiments.assignment_grids import SWEEPS, by_value
+
+    for name, choices, default in SWEEPS.values():
+        assert getattr(Settings(), name) == default
+        assert default in choices
+    table, sweep = ({cell.key() for cell in EXPERIMENTS[f"icde11-{name}"].cells(True)}
+                    for name in ("table1", "sample"))  # fmt: skip
+    assert len(table & sweep) == FULL_SEEDS
+    rows = [{"bandwidth": 2.0}, {"bandwidth": 3.0, "settings_load_sample": 20}]
+    assert by_value(rows, "sample")[2:] == [(10.0, 2.0), (20.0, 3.0)]
 
 
 def test_what_differs_says_why():

@@ -40,10 +40,10 @@ SEVERAL = (
 )  # full, default
 ALPHAS = (1, 2, 3, 4, 5, 6)
 CROWDS = ((100_000, 200_000, 400_000, 700_000, 1_000_000), (2_500, 5_000, 10_000, 20_000))
-SWEEPS: dict[str, tuple[str, tuple[float, ...]]] = {
-    "sample": ("load_sample", (3, 5, 10, 20)),
-    "super": ("clusters", (3, 5, 8, 12)),
-    "threshold": ("rest", (0.0001, 0.001, 0.01, 0.05)),
+SWEEPS: dict[str, tuple[str, tuple[float, ...], float]] = {  # setting, values, default
+    "sample": ("load_sample", (3, 5, 10, 20), 10),
+    "super": ("clusters", (3, 5, 8, 12), 5),
+    "threshold": ("rest", (0.0001, 0.001, 0.01, 0.05), 0.001),
 }
 ONE_SIZE = "10,000 subscribers, 30 brokers"
 ONE_FULL = "100,000 subscribers, 100 brokers"
@@ -124,19 +124,32 @@ def by_crowd(full: bool) -> list[Cell]:
 
 def by_setting(which: str) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of a sweep over one setting of slp."""
-    name, choices = SWEEPS[which]
+    name, choices, default = SWEEPS[which]
 
     def cells(full: bool) -> list[Cell]:
         several = which == "threshold"  # the paper's is one of the algorithm of several levels
         size: dict[str, Any] = {**(SEVERAL if several else ONE_LEVEL)[not full]}
         kind = {**size, **SET_1["IS:H BI:H"], **({"latency": "loose"} if several else {})}
+        # The default is not told, so that the cells are those of Table I and Fig. 9a.
+        told = {value: {} if value == default else {"settings": {name: value}} for value in choices}
         return [
             cell
             for value in choices
-            for cell in cells_of("IS:H BI:H", kind, ("slp",), full, settings={name: value})
+            for cell in cells_of("IS:H BI:H", kind, ("slp",), full, **told[value])
         ]
 
     return cells
+
+
+def by_value(rows: Rows, which: str) -> list[tuple[float, float]]:
+    """Return the values of a sweep, each with the mean bandwidth."""
+    name, choices, default = SWEEPS[which]
+    found = []
+    for value in choices:
+        told = None if value == default else value
+        mine = [row for row in rows if row.get(f"settings_{name}") == told]
+        found.append((float(value), mean(mine, "bandwidth")))
+    return found
 
 
 def alpha_of(row: Row) -> int:
@@ -264,12 +277,11 @@ def draw_seconds(rows: Rows, title: str) -> str:
 
 def draw_sweep(which: str) -> Callable[[Rows, str], str]:
     """Return bandwidth against a setting of slp."""
-    column = f"settings_{SWEEPS[which][0]}"
 
     def figure(rows: Rows, title: str) -> str:
-        points = [(float(v), mean(rows, "bandwidth", **{column: v})) for v in values(rows, column)]
+        series = [Series("SLP", by_value(rows, which))]
         log = which == "threshold"
-        panel = Panel("", SWEEPS[which][0], "bandwidth", [Series("SLP", points)], log_x=log)
+        panel = Panel("", SWEEPS[which][0], "bandwidth", series, log_x=log)
         return draw(title, "means over the seeds", [panel])
 
     return figure

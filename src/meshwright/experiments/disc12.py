@@ -49,8 +49,11 @@ def by_nodes(method: str) -> Callable[[bool], Sequence[Cell]]:
             for name in FAMILIES
             for nodes in NODES[not full]
         ]  # fmt: skip
-        fast = _drawn("zipf", 1000, 100, TEN, 1)
-        return [*found, cell(fast, method, 1, measure=MEASURE, naive=False)]
+        fast = [
+            cell(_drawn("zipf", 1000, 100, TEN, seed), method, seed, measure=MEASURE, naive=False)
+            for seed in seeds(full)
+        ]
+        return [*found, *fast]
 
     return cells
 

@@ -18,11 +18,11 @@ from meshwright.experiments.assignment_grids import (
     OTHER_SETS,
     SET_1,
     SEVEN,
-    SWEEPS,
     alpha_of,
     by_alpha,
     by_crowd,
     by_setting,
+    by_value,
     draw_alpha,
     draw_bandwidth,
     draw_corners,
@@ -185,8 +185,7 @@ def _vulnerable(rows: Rows) -> Finding | None:
 
 def _sweep_claim(which: str) -> Claim:
     def find(rows: Rows) -> Finding | None:
-        column = f"settings_{SWEEPS[which][0]}"
-        found = [mean(rows, "bandwidth", **{column: value}) for value in values(rows, column)]
+        found = [bandwidth for _, bandwidth in by_value(rows, which)]
         return at_most(max(found) / min(found), 1.2, "largest over smallest {:.2f}")
 
     note = (

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from meshwright.experiments.model import PAPERS, Experiment, Rows
+from meshwright.experiments.model import FULL_SEEDS, PAPERS, Experiment, Rows
 from meshwright.experiments.store import write_text
 from meshwright.experiments.verdict import CLOSE, DIFFERS, HOLDS, NOT_RUN, VERDICTS, verdict
 
@@ -35,10 +35,12 @@ class Entry:
 def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...]:
     """Return the entries of an experiment's claims."""
     entries = []
+    seeds = experiment.seeds(full)
     for claim in experiment.claims:
         at_paper_size = full or claim.at_default
         finding = claim.find(rows)
-        found = verdict(finding, at_paper_size=at_paper_size)
+        enough = seeds >= FULL_SEEDS
+        found = verdict(finding, at_paper_size=at_paper_size, enough_seeds=enough)
         why = ""
         if found == DIFFERS:
             why = claim.why or UNEXPLAINED
@@ -52,7 +54,7 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
                 paper=claim.paper,
                 ours="" if finding is None else finding.ours,
                 size=experiment.full_size if full else experiment.size,
-                seeds=len({row["seed"] for row in rows if row.get("seed") is not None}),
+                seeds=seeds,
                 below=not at_paper_size,
                 verdict=found,
                 why=why,
@@ -127,7 +129,8 @@ def _heading(entries: Sequence[Entry]) -> list[str]:
         "experiments are is in [Reproducing the papers](reproduce.md).",
         "",
         f"- **{HOLDS}**: the ordering at every point, or a number within 5%.",
-        f"- **{CLOSE}**: within 20%. A row run {BELOW} is *close* at best, and says so.",
+        f"- **{CLOSE}**: within 20%. A row run {BELOW}, or on fewer than {FULL_SEEDS} seeds, is "
+        "*close* at best, and says so.",
         f"- **{DIFFERS}**: neither; the sentence gives the reason we think of, not one that was "
         "isolated.",
         "",
@@ -140,19 +143,30 @@ def _heading(entries: Sequence[Entry]) -> list[str]:
 
 
 def _line(entry: Entry) -> str:
-    below = f" ({BELOW})" if entry.below and entry.verdict != NOT_RUN else ""
     why = f". {entry.why}" if entry.why else ""
     cells = (entry.experiment, entry.claim, entry.paper, entry.ours or "-")
     told = " | ".join(_cell(text) for text in cells)
-    return f"| {told} | **{entry.verdict}**{below}{_cell(why)} |"
+    return f"| {told} | **{entry.verdict}**{_limits(entry)}{_cell(why)} |"
+
+
+def _limits(entry: Entry) -> str:
+    """Return what keeps a row from *holds*, in brackets."""
+    if entry.verdict == NOT_RUN:
+        return ""
+    few = _count_seeds(entry) if entry.seeds < FULL_SEEDS else ""
+    told = [words for words in (BELOW if entry.below else "", few) if words]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _count_seeds(entry: Entry) -> str:
+    return "one seed" if entry.seeds == 1 else f"{entry.seeds} seeds"
 
 
 def _sizes(entries: Sequence[Entry]) -> list[tuple[str, str]]:
     """Return what was run for each experiment, in words; lines of Markdown end with a break."""
     found: dict[str, str] = {}
     for entry in entries:
-        seeds = f", {entry.seeds} seeds" if entry.seeds > 1 else ", one seed" if entry.seeds else ""
-        found[entry.experiment] = f"{entry.what}; {entry.size}{seeds}"
+        found[entry.experiment] = f"{entry.what}; {entry.size}, {_count_seeds(entry)}"
     return [(key, f"{size.rstrip('.')}") for key, size in found.items()]
 
 

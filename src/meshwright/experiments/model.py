@@ -90,6 +90,12 @@ class Cell:
     cost: float = 1.0
     graph: Sample | None = None
 
+    @property
+    def point(self) -> str:
+        """What is measured, whatever the seed; cells of one point are averaged."""
+        told = {**self.given, "workload": {**self.given.get("workload", {}), "sample": None}}
+        return json.dumps([self.measure, _without_seeds(told)], sort_keys=True)
+
     def key(self, digest: str = "") -> str:
         """Return the name of its file; `digest` is that of the graph it is measured on."""
         told = [REVISION, self.measure, dict(self.given), digest]
@@ -186,3 +192,19 @@ class Experiment:
     def graphs(self, full: bool) -> set[str]:
         """Return the graphs that the grid needs."""
         return {cell.graph.graph for cell in self.cells(full) if cell.graph is not None}
+
+    def seeds(self, full: bool) -> int:
+        """Return the least number of seeds that a point rests on; a whole graph needs none."""
+        found: dict[str, set[Any]] = {}
+        for cell in self.cells(full):
+            if cell.graph is None or cell.graph.nodes is not None:
+                found.setdefault(cell.point, set()).add(cell.given.get("seed"))
+        return min(map(len, found.values()), default=0)
+
+
+def _without_seeds(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_seeds(value) if isinstance(value, Mapping) else value
+        for name, value in given.items()
+        if name != "seed"
+    }

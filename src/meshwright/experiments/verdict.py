@@ -2,8 +2,8 @@
 
 A number holds within 5% of the paper's and is close within 20%. An ordering holds when the larger
 side is at least the smaller at every point, and is close when it is never short by more than 20%;
-a limit is an ordering against a constant. Below the paper's size nothing holds: it is close at
-best.
+a limit is an ordering against a constant. Below the paper's size, or on fewer than five seeds,
+nothing holds: it is close at best.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WITHIN_HOLDS, WITHIN_CLOSE = 0.05, 0.20
 ROUNDING = 1e-9  # means of equal numbers may differ in the last digit
 
 
-def verdict(finding: Finding | None, *, at_paper_size: bool) -> str:
+def verdict(finding: Finding | None, *, at_paper_size: bool, enough_seeds: bool = True) -> str:
     """Return the verdict on a claim.
 
     Examples
@@ -34,7 +34,7 @@ def verdict(finding: Finding | None, *, at_paper_size: bool) -> str:
     off = max((_off(ours, paper) for ours, paper in finding.numbers), default=0.0)
     short = max((_lack(large, small) for large, small in finding.pairs), default=0.0)
     if off <= WITHIN_HOLDS + ROUNDING and short <= ROUNDING:
-        return HOLDS if at_paper_size else CLOSE
+        return HOLDS if at_paper_size and enough_seeds else CLOSE
     return CLOSE if max(off, short) <= WITHIN_CLOSE + ROUNDING else DIFFERS
 
 
