@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.routing.ship import ALIGNMENT, received, ship
 from meshwright.routing.tables import Subscribers
 from meshwright.routing.weights import read_weights
+from meshwright.spark.ship import ALIGNMENT, received, ship
 
 
 def test_arrays_come_as_they_were_sent_mapped_and_aligned(tmp_path):

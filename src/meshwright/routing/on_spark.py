@@ -33,7 +33,6 @@ from meshwright.datasets import (
 from meshwright.errors import InputError, unknown_choice
 from meshwright.routing.digest import BLOCK, combine_run, overlay_digest, table_digest
 from meshwright.routing.protocols import ROUTINGS, router
-from meshwright.routing.ship import received, ship
 from meshwright.routing.simulate import (
     MOST_PUBLICATIONS,
     Part,
@@ -52,6 +51,7 @@ from meshwright.smallworld.dataset import is_small_world
 from meshwright.spark.paths import read_parquet, uri
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.session import parallelism
+from meshwright.spark.ship import received, ship
 from meshwright.values import Overlay
 
 N_STEPS = 3

@@ -45,7 +45,7 @@ from meshwright.assignment.slp.on_spark_rows import (
     words_of,
 )
 from meshwright.problem.density import DensityTable
-from meshwright.routing.ship import ship
+from meshwright.spark.ship import ship
 
 Ints = npt.NDArray[np.int64]
 _ASKED = ("subscriber", "low", "high", "marks", "key")  # by whom it is asked who is covered

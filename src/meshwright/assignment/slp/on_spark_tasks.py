@@ -31,7 +31,7 @@ from meshwright.assignment.slp.on_spark_rows import (
 )
 from meshwright.problem.dataset import lists
 from meshwright.problem.latency_kernel import mark_in_time
-from meshwright.routing.ship import received
+from meshwright.spark.ship import received
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
