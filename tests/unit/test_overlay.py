@@ -17,7 +17,7 @@ from meshwright.errors import InfeasibleError, InputError
 from meshwright.overlay import METHODS, design
 from meshwright.overlay.dataset import load_overlay, write_overlay
 from meshwright.overlay.export import export
-from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
+from meshwright.overlay.forecast import refuse_what_cannot_fit
 from meshwright.overlay.today import full_mesh
 from meshwright.values import Instance, Overlay
 from meshwright.workload.forecast import BYTES_PER_NODE, forecast
@@ -142,8 +142,7 @@ def test_a_full_mesh_too_large_to_list_is_refused():
 
 
 def test_a_design_that_cannot_fit_is_refused_with_the_numbers(instance):
-    expected = design_forecast(instance)
-    assert expected.incidences == 6
+    expected = forecast(instance.n_nodes, instance.n_subscriptions, incidences=6)
     refuse_what_cannot_fit(expected, 10**9)
     with pytest.raises(InfeasibleError, match=r"needs about .* GB and this machine has"):
         refuse_what_cannot_fit(expected, 100)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.options import Force, Json, Out
+from meshwright.cli.options import Force, Json, Master, Out, start
 from meshwright.cli.show import duration, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
@@ -76,51 +77,106 @@ def command(
         int | None,
         typer.Option("--seed", help="spidercast, random-*, small worlds: the seed. [default: 1]"),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            help="Where to design: driver, in this process; spark (gm, minmax, gpa, gpm); auto, on "
+            "Spark when this process has too little memory or takes longer than --patience.",
+        ),
+    ] = "auto",
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience", metavar="SECONDS", min=0, help="How long this process may take."
+        ),
+    ] = VERY_LONG,
+    master: Master = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Decide which nodes to link; prints the certificate."""
     from meshwright.datasets import read_manifest, refuse_overwrite
-    from meshwright.overlay.forecast import design_forecast, refuse_what_cannot_fit
+    from meshwright.overlay.forecast import choose_engine, workload_forecast
     from meshwright.overlay.methods import check_choice
-    from meshwright.smallworld import ALL_METHODS, design, write_overlay
-    from meshwright.spark.progress import Progress
+    from meshwright.smallworld import ALL_METHODS
     from meshwright.spark.session import machine_memory
-    from meshwright.values import Instance
 
     check_choice(method, ALL_METHODS)
     read_manifest(workload, "workload")
     refuse_overwrite(out.absolute(), force=force)
-    progress = Progress(2)
-    with progress.step("reading the workload"):
-        instance = Instance.load(workload)
-    expected = design_forecast(instance)
-    refuse_what_cannot_fit(expected, machine_memory())
-    if expected.seconds > LONG:
-        print(announcement(expected), file=sys.stderr)
-    with progress.step(f"designing with {method}"):
-        overlay = design(
-            instance,
-            method,
-            average_degree=average_degree,
-            budget_ratio=budget_ratio,
-            equal_edges=equal_edges,
-            tell=progress.tell,
-            max_edges=max_edges,
-            max_degree=max_degree,
-            ties=ties,
-            k=k,
-            k_greedy=k_greedy,
-            k_random=k_random,
-            relay=relay,
-            fingers=fingers,
-            seed=seed,
-        )
-    manifest = write_overlay(overlay, out, workload, force=force)
+    given = {
+        "average_degree": average_degree,
+        "budget_ratio": budget_ratio,
+        "equal_edges": equal_edges,
+        "max_edges": max_edges,
+        "max_degree": max_degree,
+        "ties": ties,
+        "k": k,
+        "k_greedy": k_greedy,
+        "k_random": k_random,
+        "relay": relay,
+        "fingers": fingers,
+        "seed": seed,
+    }
+    expected = workload_forecast(workload)
+    chosen = choose_engine(engine, method, expected, machine_memory(), patience)
+    run = partial(_on_spark, master) if chosen == "spark" else _here
+    manifest = run(workload, out, method, expected, given, force=force)
     if json:
         print_json(manifest.as_dict())
     else:
         print_overlay(out, manifest)
+
+
+def _here(
+    workload: Path,
+    out: Path,
+    method: str,
+    expected: Forecast,
+    given: dict[str, Any],
+    *,
+    force: bool,
+) -> Manifest:
+    """Design in this process."""
+    from meshwright.overlay.forecast import refuse_what_cannot_fit
+    from meshwright.smallworld import design, write_overlay
+    from meshwright.spark.progress import Progress
+    from meshwright.spark.session import machine_memory
+    from meshwright.values import Instance
+
+    refuse_what_cannot_fit(expected, machine_memory())
+    progress = Progress(2)
+    with progress.step("reading the workload"):
+        instance = Instance.load(workload)
+    if expected.seconds > LONG:
+        print(announcement(expected), file=sys.stderr)
+    with progress.step(f"designing with {method}"):
+        overlay = design(instance, method, tell=progress.tell, **given)
+    return write_overlay(overlay, out, workload, force=force)
+
+
+def _on_spark(
+    master: str | None,
+    workload: Path,
+    out: Path,
+    method: str,
+    expected: Forecast,
+    given: dict[str, Any],
+    *,
+    force: bool,
+) -> Manifest:
+    """Design level by level on Spark."""
+    from meshwright.overlay.levels.design import N_STEPS, design_on_spark, rounds_of
+
+    asked = {name: value for name, value in given.items() if value is not None}
+    spark, progress = start(master, N_STEPS)
+    print(
+        f"designing on Spark, {expected.incidences:,} incidences; until it is done, what the tasks "
+        f"found is kept in {rounds_of(out)}, and the same command goes on from there",
+        file=sys.stderr,
+    )
+    return design_on_spark(spark, workload, out, method, force=force, progress=progress, **asked)
 
 
 def announcement(expected: Forecast) -> str:

@@ -5,6 +5,7 @@ from meshwright.datasets.manifest import FORMAT_VERSION, Manifest, read_manifest
 from meshwright.datasets.store import (
     Staging,
     open_dataset,
+    read_column,
     read_table,
     refuse_overwrite,
     staging,
@@ -16,6 +17,7 @@ __all__ = [
     "Manifest",
     "Staging",
     "open_dataset",
+    "read_column",
     "read_manifest",
     "read_table",
     "refuse_overwrite",

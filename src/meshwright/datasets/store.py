@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -135,6 +136,14 @@ def read_table(path: Path, table: str, columns: list[str] | None = None) -> pa.T
     return pa.concat_tables(
         [pq.read_table(part, columns=columns) for part in _parts(path / f"{table}.parquet")]
     )
+
+
+def read_column(path: Path, table: str, column: str) -> Iterator[npt.NDArray[Any]]:
+    """Yield a column of numbers of a dataset, a batch of its rows at a time."""
+    for part in _parts(path / f"{table}.parquet"):
+        with pq.ParquetFile(part) as file:
+            for batch in file.iter_batches(1 << 20, columns=[column]):
+                yield batch.column(0).to_numpy()
 
 
 def write_table(path: Path, table: pa.Table) -> None:

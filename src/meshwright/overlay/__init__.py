@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.overlay.bounds import find_bounds
-from meshwright.overlay.engine import Tell
+from meshwright.overlay.engine import Engine, Tell, greedy_edges
 from meshwright.overlay.methods import METHODS, check_choice, choose, edges_of_average, noted
 from meshwright.overlay.minmax import minmax
-from meshwright.values import Instance, Overlay
+from meshwright.values import Bounds, Instance, Overlay
 
 __all__ = ["METHODS", "design"]
+
+FindBounds = Callable[[Instance, npt.NDArray[np.int32]], Bounds]
 
 
 def design(
@@ -25,6 +31,8 @@ def design(
     equal_edges: bool = False,
     certify: bool = True,
     tell: Tell | None = None,
+    engine: Engine | None = None,
+    bounds: FindBounds = find_bounds,
     **parameters: Any,
 ) -> Overlay:
     """Return the overlay that a method designs.
@@ -43,6 +51,10 @@ def design(
         Compute the bounds; without them the overlay is the same.
     tell
         Called with the share of the joins done so far.
+    engine
+        What finds the edges of gm, minmax, gpa and gpm; this process when not given.
+    bounds
+        What finds the bounds.
     **parameters
         The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``seed``, ...
 
@@ -60,7 +72,9 @@ def design(
     if average_degree is not None:
         budget["max_edges"] = edges_of_average(instance, average_degree)
     if budget_ratio is not None:
-        budget |= _budget_of_ratio(instance, method, budget_ratio, equal_edges=equal_edges)
+        budget |= _budget_of_ratio(
+            instance, method, budget_ratio, engine or greedy_edges, equal_edges=equal_edges
+        )
     elif equal_edges:
         raise InputError("equal_edges goes with budget_ratio; give both or neither.")
     twice = [name for name in budget if parameters.get(name) is not None]
@@ -68,7 +82,8 @@ def design(
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
     chosen, filled = choose(method, {**parameters, **budget})
     report = {"tell": tell} if chosen.tells else {}
-    edges, gains = chosen.build(instance, **filled, **report)
+    by = {"engine": engine} if engine is not None else {}
+    edges, gains = chosen.build(instance, **filled, **report, **by)
     told = noted(instance, method, filled)
     if budget_ratio is not None:
         told |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
@@ -80,13 +95,13 @@ def design(
         method=method,
         parameters=told,
         seed=filled.get("seed"),
-        bounds=find_bounds(instance, edges) if certify else None,
+        bounds=bounds(instance, edges) if certify else None,
         seconds=seconds,
     )
 
 
 def _budget_of_ratio(
-    instance: Instance, method: str, ratio: float, *, equal_edges: bool
+    instance: Instance, method: str, ratio: float, engine: Engine, *, equal_edges: bool
 ) -> dict[str, int]:
     """Return the budget of paper 1: a share of the edges and of the maximum degree of minmax."""
     if not (math.isfinite(ratio) and ratio > 0):
@@ -94,8 +109,8 @@ def _budget_of_ratio(
     takes = METHODS[method].defaults
     if not {"max_edges", "max_degree"} & set(takes):
         raise InputError(f"{method} takes no budget; leave out budget_ratio.")
-    edges, _ = minmax(instance)
-    overlay = Overlay(instance, edges, _, "minmax")
+    edges, gains = minmax(instance, engine=engine)
+    overlay = Overlay(instance, edges, gains, "minmax")
     m = max(1, math.floor(ratio * overlay.n_edges))
     d = max(1, math.floor(ratio * overlay.max_degree))
     if "max_degree" not in takes:

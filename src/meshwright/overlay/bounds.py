@@ -8,6 +8,7 @@ all its topics. Details and proofs are in docs/certificates.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from threading import Lock
 
 import numpy as np
@@ -20,12 +21,28 @@ from meshwright.values import Bounds, Instance
 
 
 @dataclass(frozen=True, slots=True)
-class _Prefix:
-    """The gains given the first edges of a run: mu so far, and what could still be joined."""
+class Profile:
+    """The gains of all pairs at one time: what could be joined next, and what nodes need."""
 
-    mu: int
     histogram: npt.NDArray[np.int64]  # pairs by gain
     best_sum: int  # over the nodes, the sum of their `max_degree` largest gains
+    needed_sum: int  # over the nodes, the neighbours each needs at least; 0 when not asked for
+    needed_max: int  # the most that a node needs at least
+
+    def plus(self, other: Profile) -> Profile:
+        """Return the profile of the pairs of both."""
+        longer, shorter = sorted((self.histogram, other.histogram), key=len, reverse=True)
+        histogram = longer.copy()
+        histogram[: len(shorter)] += shorter
+        return Profile(
+            histogram,
+            self.best_sum + other.best_sum,
+            self.needed_sum + other.needed_sum,
+            max(self.needed_max, other.needed_max),
+        )
+
+
+NOTHING = Profile(np.zeros(1, dtype=np.int64), 0, 0, 0)
 
 
 def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
@@ -35,43 +52,62 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     """
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
-    degrees = np.bincount(edges.ravel(), minlength=1)
-    max_degree = int(degrees.max(initial=0))
-    needed = np.zeros(instance.n_nodes, dtype=np.int64)
-    prefixes = [_prefix(components, 0, max_degree, needed)]
+    max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
+    before = _profile_here(components, max_degree, needs=True)
     mu = int(join_all(components, edges).sum(dtype=np.int64))
-    if 0 < mu < mu_full:
-        prefixes.append(_prefix(components, mu, max_degree))
-    by_cover = _fewest_edges(prefixes[0].histogram, mu_full)
-    with_edges = min(p.mu + _largest(p.histogram, len(edges)) for p in prefixes)
-    with_degree = min(p.mu + p.best_sum // 2 for p in prefixes)
+    partial = 0 < mu < mu_full
+    after = _profile_here(components, max_degree, needs=False) if partial else None
+    return bounds_of(before, after, mu, mu_full, len(edges))
+
+
+def bounds_of(
+    before: Profile, after: Profile | None, mu: int, mu_full: int, n_edges: int
+) -> Bounds:
+    """Return the bounds from the gains before the first edge, and after the last where asked for.
+
+    Parameters
+    ----------
+    mu
+        What the edges join; `mu_full` is what a complete overlay joins.
+
+    """
+    prefixes = [(0, before)] if after is None else [(0, before), (mu, after)]
+    by_cover = _fewest_edges(before.histogram, mu_full)
+    with_edges = min(so_far + _largest(p.histogram, n_edges) for so_far, p in prefixes)
+    with_degree = min(so_far + p.best_sum // 2 for so_far, p in prefixes)
     share = 1 / mu_full if mu_full else 0.0
     return Bounds(
-        edges=max(by_cover, -(-int(needed.sum()) // 2)),
-        max_degree=int(needed.max(initial=0)),
+        edges=max(by_cover, -(-before.needed_sum // 2)),
+        max_degree=before.needed_max,
         support_with_edges=min(1.0, with_edges * share) if mu_full else 1.0,
         support_with_degree=min(1.0, with_degree * share) if mu_full else 1.0,
     )
 
 
-def _prefix(
-    components: Components, mu: int, max_degree: int, needed: npt.NDArray[np.int64] | None = None
-) -> _Prefix:
-    """Return the gains of all pairs now; fill `needed`, which asks for components of one node."""
-    n_nodes = len(components.indptr) - 1
-    largest = int(np.diff(components.indptr).max(initial=0))
-    histogram, best_sums = np.zeros(largest + 1, dtype=np.int64), []
+def profile(
+    components: Components, max_degree: int, first: int, last: int, *, needs: bool
+) -> Profile:
+    """Return the profile of the pairs of the nodes from `first` to `last`, of all with any.
+
+    What nodes need is asked before the first edge, while components have one node each.
+    """
+    needed = np.zeros(len(components.indptr) - 1 if needs else 0, dtype=np.int64)
+    histogram, best_sum = kernel.gain_profile(components, max_degree, needed, first, last)
+    return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
+
+
+def _profile_here(components: Components, max_degree: int, *, needs: bool) -> Profile:
+    """Return the profile of all pairs, counted on all processors."""
+    found: list[Profile] = []
     lock = Lock()
 
-    def profile(first: int, last: int) -> None:
-        fill = np.zeros(0, dtype=np.int64) if needed is None else needed
-        part, best_sum = kernel.gain_profile(components, max_degree, fill, first, last)
+    def work(first: int, last: int) -> None:
+        part = profile(components, max_degree, first, last, needs=needs)
         with lock:
-            histogram[: len(part)] += part
-            best_sums.append(int(best_sum))
+            found.append(part)
 
-    in_parts(profile, n_nodes)
-    return _Prefix(mu, histogram, sum(best_sums))
+    in_parts(work, len(components.indptr) - 1)
+    return reduce(Profile.plus, found, NOTHING)
 
 
 def _largest(histogram: npt.NDArray[np.int64], count: int) -> int:

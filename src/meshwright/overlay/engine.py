@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from queue import Empty, SimpleQueue
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,13 @@ class Rule:
     threshold: Fraction | None = None
     max_edges: int | None = None
     max_degree: int | None = None
+
+
+class Engine(Protocol):
+    """What finds the edges under a rule: `greedy_edges`, or the levels on Spark."""
+
+    def __call__(self, instance: Instance, rule: Rule, tell: Tell | None = None) -> Edges:
+        """Return the edges in the order added, and their gains."""
 
 
 @dataclass(frozen=True, slots=True)

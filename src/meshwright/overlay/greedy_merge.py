@@ -12,7 +12,7 @@ inputs give equal overlays; and GPA stops at exactly the budget.
 
 from __future__ import annotations
 
-from meshwright.overlay.engine import Edges, Rule, Tell, greedy_edges
+from meshwright.overlay.engine import Edges, Engine, Rule, Tell, greedy_edges
 from meshwright.values import Instance
 
 
@@ -22,6 +22,7 @@ def greedy_merge(
     ties: str = "degree",
     max_edges: int | None = None,
     tell: Tell | None = None,
+    engine: Engine = greedy_edges,
 ) -> Edges:
     """Return the edges of `gm`, or of `gpa` with `max_edges`.
 
@@ -34,4 +35,4 @@ def greedy_merge(
     [[0, 1], [0, 2]]
 
     """
-    return greedy_edges(instance, Rule(by_degree=ties == "degree", max_edges=max_edges), tell)
+    return engine(instance, Rule(by_degree=ties == "degree", max_edges=max_edges), tell)

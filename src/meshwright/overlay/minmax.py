@@ -11,7 +11,7 @@ Ours differs from paper 2 in one point: edges of gain 0 are never added, so they
 
 from __future__ import annotations
 
-from meshwright.overlay.engine import Edges, Rule, Tell, greedy_edges
+from meshwright.overlay.engine import Edges, Engine, Rule, Tell, greedy_edges
 from meshwright.values import Instance
 
 
@@ -21,6 +21,7 @@ def minmax(
     max_degree: int | None = None,
     max_edges: int | None = None,
     tell: Tell | None = None,
+    engine: Engine = greedy_edges,
 ) -> Edges:
     """Return the edges of `minmax`, or of `gpm` with `max_degree`.
 
@@ -34,6 +35,4 @@ def minmax(
     [[0, 1], [2, 3], [0, 2]]
 
     """
-    return greedy_edges(
-        instance, Rule(phases=True, max_degree=max_degree, max_edges=max_edges), tell
-    )
+    return engine(instance, Rule(phases=True, max_degree=max_degree, max_edges=max_edges), tell)

@@ -39,15 +39,19 @@ class Progress:
         self._quiet_until = self._start + quiet_seconds
         self._printed = False
         self._told = 0.0
+        self._where = ""
 
-    def tell(self, share: float) -> None:
-        """Take the share of the step that is done, from work that knows it better than Spark."""
-        self._told = share
+    def tell(self, share: float, where: str = "") -> None:
+        """Take the share of the step that is done, from work that knows it better than Spark.
+
+        `where` says in words how far it is.
+        """
+        self._told, self._where = share, where
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Report `what` as the step under way until the block ends."""
-        self._told = 0.0
+        self._told, self._where = 0.0, ""
         finished = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(what, finished), daemon=True)
         watcher.start()
@@ -86,7 +90,8 @@ class Progress:
         left = f", about {_duration(seconds * (1 - share) / share)} left" if share else ""
         percent = f" {share:.0%}" if share else ""
         step = f"[{min(self._done + 1, self._n_steps)}/{self._n_steps}]"
-        return f"{step} {what}{percent}, {_duration(seconds)}{left}"
+        where = f": {self._where}" if self._where else ""
+        return f"{step} {what}{percent}, {_duration(seconds)}{left}{where}"
 
     def _share(self) -> float:
         """Return the share of the tasks under way that is done, 0 when nothing is known."""

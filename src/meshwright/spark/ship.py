@@ -30,9 +30,8 @@ def ship(path: Path, value: Any) -> None:
             file.write(array)
 
 
-@lru_cache(maxsize=2)  # a run and what it is compared with; workers outlive runs
-def received(path: Path) -> Any:
-    """Return the value of a file, the same object whenever this process asks for it again."""
+def mapped(path: Path) -> Any:
+    """Return the value of a file, its arrays mapped."""
     with path.open("rb") as file:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
     end = 8 + int.from_bytes(view[:8], "little")
@@ -43,3 +42,9 @@ def received(path: Path) -> Any:
         end = start + size
         arrays.append(view[start:end])
     return pickle.loads(frame, buffers=arrays)
+
+
+@lru_cache(maxsize=2)  # a run and what it is compared with; workers outlive runs
+def received(path: Path) -> Any:
+    """Return the value of a file, the same object whenever this process asks for it again."""
+    return mapped(path)

@@ -1,0 +1,122 @@
+"""`design` on Spark: the same methods, level by level, for networks past one machine.
+
+The rounds are kept beside the overlay, in a directory of its name and ``.rounds``, until it is
+written: a design that was killed goes on from there when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import SparkSession
+
+from meshwright.datasets import Manifest, read_manifest
+from meshwright.errors import InputError
+from meshwright.kernels.components import join_all, new_components
+from meshwright.overlay import design
+from meshwright.overlay.bounds import bounds_of
+from meshwright.overlay.dataset import write_overlay
+from meshwright.overlay.engine import Edges, Rule, Tell, by_size, in_order
+from meshwright.overlay.forecast import ON_SPARK, refuse_what_cannot_fit_on_spark
+from meshwright.overlay.levels import rounds
+from meshwright.overlay.levels.on_spark import LITTLE, PART, Rounds
+from meshwright.overlay.levels.run import ROOM, Standing, level_edges
+from meshwright.overlay.levels.scan_kernel import Linked
+from meshwright.spark.progress import Progress, no_progress
+from meshwright.spark.session import machine_memory
+from meshwright.values import Bounds, Instance
+
+N_STEPS = 4
+
+
+def design_on_spark(
+    spark: SparkSession,
+    workload: str | Path,
+    out: str | Path,
+    method: str = "gm",
+    *,
+    part: int = PART,
+    little: int = LITTLE,
+    force: bool = False,
+    progress: Progress | None = None,
+    **asked: Any,
+) -> Manifest:
+    """Write the overlay that a method designs, with its rows scanned by Spark's tasks.
+
+    Parameters
+    ----------
+    part
+        What a task walks over, in subscribers of topics; `little` is what is not worth a task.
+    asked
+        Budgets and parameters as `design` takes them.
+
+    """
+    if method not in ON_SPARK:
+        raise InputError(f"{method} does not run on Spark; {', '.join(ON_SPARK)} do.")
+    progress = progress or no_progress()
+    with progress.step("reading the workload"):
+        refuse_what_cannot_fit_on_spark(read_manifest(Path(workload), "workload"), machine_memory())
+        instance = Instance.load(workload)
+    settings = {"method": method, "room": ROOM, "part": part, "little": little, **asked}
+    work = rounds_of(Path(out))
+    rounds.open_work(work, {"workload": instance.digest, **settings})
+    run = _OnSpark(spark, work, progress, part, little)
+    overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
+    overlay = replace(overlay, parameters={**overlay.parameters, "engine": "spark"})
+    with progress.step("writing the overlay"):
+        manifest = write_overlay(overlay, out, workload, force=force)
+    shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def rounds_of(out: Path) -> Path:
+    """Return where the rounds of a design are kept until it is done."""
+    target = out.resolve()
+    return target.with_name(f"{target.name}.rounds")
+
+
+class _OnSpark:
+    """The engine and the bounds of one design; with a budget ratio the engine runs twice."""
+
+    def __init__(
+        self, spark: SparkSession, work: Path, progress: Progress, part: int, little: int
+    ) -> None:
+        self._spark = spark
+        self._work = work
+        self._progress = progress
+        self._sizes = {"part": part, "little": little}
+        self._rounds: list[Rounds] = []
+
+    def edges(self, instance: Instance, rule: Rule, tell: Tell | None = None) -> Edges:
+        """Return the edges under a rule."""
+        del tell  # it takes a share; what is known here is more
+        place = self._work / f"run-{len(self._rounds)}"
+        place.mkdir(exist_ok=True)
+        self._rounds.append(Rounds(self._spark, place, **self._sizes))
+
+        def report(standing: Standing) -> None:
+            self._progress.tell(standing.share, str(standing))
+
+        with self._progress.step("designing"):
+            return level_edges(instance, rule, self._rounds[-1].open_scan, report)
+
+    def bounds(self, instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
+        """Return the bounds, the gains of all pairs counted by tasks."""
+        max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
+        with self._progress.step("working out the bounds"):
+            ids = by_size(instance)
+            c = new_components(*in_order(instance, ids), instance.n_topics)
+            mu_full = instance.n_subscriptions - int(np.count_nonzero(c.open_count))
+            rank = np.argsort(ids).astype(np.int32)
+            mu = int(join_all(c, rank[edges]).sum(dtype=np.int64))
+            before = self._rounds[-1].profile(None, max_degree)
+            after = None
+            if 0 < mu < mu_full:
+                linked = Linked(c.label, c.open_count > 1, np.zeros(len(ids), np.int32))
+                after = self._rounds[-1].profile(linked, max_degree)
+            return bounds_of(before, after, mu, mu_full, len(edges))

@@ -1,0 +1,40 @@
+"""Scans in this process, on all processors: what is too little to be worth a round of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+
+from meshwright.kernels.threads import in_parts
+from meshwright.overlay.levels.run import Scan
+from meshwright.overlay.levels.scan_kernel import (
+    Counts,
+    Found,
+    Interests,
+    Ints,
+    Linked,
+    new_counts,
+    new_found,
+    scan_rows,
+)
+
+
+def scan_here(interests: Interests, room: int) -> Scan:
+    """Return the scan of rows in this process."""
+    idle: SimpleQueue[Counts] = SimpleQueue()
+
+    def scan(rows: Ints, linked: Linked, cap: int) -> Iterator[tuple[Ints, Found]]:
+        found = new_found(len(rows), room)
+
+        def work(first: int, last: int) -> None:
+            try:
+                counts = idle.get_nowait()
+            except Empty:
+                counts = new_counts(len(linked.degree))
+            scan_rows(interests, linked, cap, rows, first, last, counts, found)
+            idle.put(counts)
+
+        in_parts(work, len(rows))
+        yield rows, found
+
+    return scan

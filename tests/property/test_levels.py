@@ -1,0 +1,55 @@
+"""Level by level, every edge is a best one of its time, whatever is kept of a row."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from meshwright.errors import InputError
+from meshwright.overlay.engine import Rule
+from meshwright.overlay.levels.here import scan_here
+from meshwright.overlay.levels.run import level_edges
+from tests.naive.legal_runs import first_wrong, is_over
+from tests.naive.overlays import gain
+from tests.strategies import instance_of, interests
+
+SOME = settings(max_examples=120)
+ROOMS = st.sampled_from([1, 2, 4, 16])
+
+
+def run(interest, rule, room):
+    links, gains = level_edges(instance_of(interest), rule, scan_here, room=room)
+    return [tuple(link) for link in links.tolist()], gains.tolist()
+
+
+@SOME
+@given(interest=interests(), room=ROOMS, by_degree=st.booleans(), budget=st.integers(1, 12))
+def test_gm_and_gpa_take_a_best_edge_each_time(interest, room, by_degree, budget):
+    for max_edges in (None, budget):
+        edges, gains = run(interest, Rule(by_degree=by_degree, max_edges=max_edges), room)
+        assert first_wrong(interest, edges, phases=False) is None
+        assert is_over(interest, edges, max_edges=max_edges)
+        assert gains == [gain(interest, edges[:i], *edge) for i, edge in enumerate(edges)]
+
+
+@SOME
+@given(interest=interests(), room=ROOMS, limit=st.integers(1, 4))
+def test_minmax_and_gpm_raise_the_maximum_degree_least(interest, room, limit):
+    for max_degree in (None, limit):
+        edges, _ = run(interest, Rule(phases=True, max_degree=max_degree), room)
+        assert first_wrong(interest, edges, phases=True) is None
+        assert is_over(interest, edges, max_degree=max_degree)
+
+
+@SOME
+@given(interest=interests(9, 8), budget=st.integers(1, 12), limit=st.integers(1, 3))
+def test_gpm_stops_at_a_number_of_edges_too(interest, budget, limit):
+    edges, _ = run(interest, Rule(phases=True, max_degree=limit, max_edges=budget), 2)
+    assert first_wrong(interest, edges, phases=True) is None
+    assert is_over(interest, edges, max_edges=budget, max_degree=limit)
+
+
+def test_low_is_refused():
+    with pytest.raises(InputError, match="low compares two queues"):
+        level_edges(instance_of({0: {0}}), Rule(threshold=2), scan_here)

@@ -1,0 +1,100 @@
+"""`design` on Spark: the edges and bounds of this process, however the rows are cut into tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meshwright.datasets import read_table
+from meshwright.errors import InputError
+from meshwright.overlay.bounds import find_bounds
+from meshwright.overlay.dataset import load_overlay
+from meshwright.overlay.engine import Rule
+from meshwright.overlay.levels.design import design_on_spark, rounds_of
+from meshwright.overlay.levels.here import scan_here
+from meshwright.overlay.levels.on_spark import Rounds
+from meshwright.overlay.levels.run import level_edges
+from meshwright.spark.progress import no_progress
+from meshwright.values import Instance
+from meshwright.workload.generate import generate
+
+SMALL = {"part": 3000, "little": 500}  # so that a small workload takes rounds of several tasks
+RULES = {
+    "gm": ({}, Rule()),
+    "gpa": ({"max_edges": 300}, Rule(max_edges=300)),
+    "minmax": ({}, Rule(phases=True)),
+    "gpm": ({"max_degree": 3}, Rule(phases=True, max_degree=3)),
+}
+
+
+@pytest.fixture(scope="module")
+def workload(spark, tmp_path_factory):
+    place = tmp_path_factory.mktemp("design") / "w"
+    generate(spark, "zipf", place, nodes=400, topics=60, subscriptions=(2, 9), alpha=0.5)
+    return place
+
+
+@pytest.mark.parametrize("method", RULES)
+def test_tasks_find_what_this_process_finds(spark, workload, tmp_path, method):
+    asked, rule = RULES[method]
+    manifest = design_on_spark(spark, workload, tmp_path / "o", method, **SMALL, **asked)
+    overlay, instance = load_overlay(tmp_path / "o"), Instance.load(workload)
+    links, gains = level_edges(instance, rule, scan_here)
+    assert np.array_equal(overlay.edges, links)
+    assert np.array_equal(overlay.gains, gains)
+    assert overlay.bounds == find_bounds(instance, links)
+    assert manifest["parameters"]["engine"] == "spark"
+    assert not rounds_of(tmp_path / "o").exists()
+
+
+def test_the_cut_into_tasks_changes_nothing(spark, workload, tmp_path):
+    for name, part in (("few", 9000), ("many", 1200)):
+        design_on_spark(spark, workload, tmp_path / name, "gm", part=part, little=500)
+    few, many = (read_table(tmp_path / name, "edges") for name in ("few", "many"))
+    assert few.equals(many)
+
+
+class Interrupted(Exception):
+    """What a test stops a design with."""
+
+
+def test_a_design_goes_on_where_it_was_stopped(spark, workload, tmp_path, monkeypatch):
+    n_run, run = [0], Rounds._run
+
+    def counted(self, task, n_parts):
+        n_run[0] += 1
+        run(self, task, n_parts)
+
+    monkeypatch.setattr(Rounds, "_run", counted)
+    whole = design_on_spark(spark, workload, tmp_path / "whole", "minmax", **SMALL)
+    n_whole, n_run[0] = n_run[0], 0
+    progress = no_progress()
+
+    def stop_late(_share, where=""):
+        if n_run[0] == n_whole - 1:
+            raise Interrupted
+
+    monkeypatch.setattr(progress, "tell", stop_late)
+    with pytest.raises(Interrupted):
+        design_on_spark(spark, workload, tmp_path / "o", "minmax", progress=progress, **SMALL)
+    assert rounds_of(tmp_path / "o").is_dir()
+    n_run[0] = 0
+    again = design_on_spark(spark, workload, tmp_path / "o", "minmax", **SMALL)
+    assert n_run[0] == 1
+    assert n_whole > 2
+    assert again["n_edges"] == whole["n_edges"]
+    edges = [read_table(tmp_path / name, "edges") for name in ("whole", "o")]
+    assert edges[0].equals(edges[1])
+
+
+def test_rounds_of_another_design_are_not_taken(spark, workload, tmp_path):
+    kept = rounds_of(tmp_path / "o") / "run-0" / "round-0001"
+    kept.mkdir(parents=True)
+    (kept / "asked").write_bytes(b"of another")
+    design_on_spark(spark, workload, tmp_path / "o", "gm", **SMALL)
+    assert load_overlay(tmp_path / "o").connected
+
+
+def test_other_methods_are_refused(spark, workload, tmp_path):
+    with pytest.raises(InputError, match="low does not run on Spark; gm, minmax, gpa, gpm do"):
+        design_on_spark(spark, workload, tmp_path / "o", "low")
