@@ -14,22 +14,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql import SparkSession
 
 from meshwright.datasets import Manifest, staging
 from meshwright.datasets.digest import BLOCK, pack
 from meshwright.errors import InputError, unknown_choice
-from meshwright.names import number_width
-from meshwright.spark.paths import uri
 from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import REJECTED, SUBSCRIPTIONS
+from meshwright.spark.schemas import SUBSCRIPTIONS
 from meshwright.spark.session import machine_memory, parallelism
 from meshwright.values import MOST_IDS
-from meshwright.workload.name_ids import digest_of_names
 from meshwright.workload.pairs import PairBatches, notes_of, write_subscriptions
-from meshwright.workload.write import write_workload
+from meshwright.workload.write import write_none_rejected, write_numbered_names, write_workload
 
 FAMILIES = ("zipf", "unif", "expo")
 DRAWS = ("successive", "conditional")
@@ -82,18 +77,16 @@ def generate(
             rows = blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, notes), SUBSCRIPTIONS)
             written = write_subscriptions(rows, notes, stage)
         with progress.step("writing the names"):
-            digests = []
-            for table, column, count in (("nodes", "node", nodes), ("topics", "topic", topics)):
-                names = numbered_names(spark, column, count, partitions)
-                names.toDF(column, "name").write.parquet(uri(stage.table(table)))
-                digests.append(digest_of_names(names, partitions))
-            spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
+            digests = write_numbered_names(
+                spark, stage, ("node", nodes), ("topic", topics), partitions=partitions
+            )
+            write_none_rejected(spark, stage)
         return write_workload(
             stage,
             n_nodes=nodes,
             n_topics=topics,
             n_subscriptions=written.n_subscriptions,
-            digests=(digests[0], digests[1], written.digest),
+            digests=(*digests, written.digest),
             facts={
                 "source": [f"generate {family}"],
                 "parameters": {
@@ -142,15 +135,6 @@ def popularity(
     if not 0 <= alpha <= 10:
         raise InputError(f"alpha is {alpha}; give 0 to 10: the papers use 0.5 and 2.0.")
     return np.asarray(ranks**-alpha)
-
-
-def numbered_names(spark: SparkSession, prefix: str, count: int, partitions: int) -> DataFrame:
-    """Return (id, name) of the names that `meshwright.names.NumberedNames` gives."""
-    ids = spark.range(0, count, 1, max(1, min(partitions, count)))
-    width = number_width(count)
-    name = F.concat(F.lit(f"{prefix}-"), F.lpad(F.col("id").cast("string"), width, "0"))
-    schema = StructType([StructField("id", IntegerType()), StructField("name", StringType())])
-    return ids.select(F.col("id").cast("int"), name.alias("name")).to(schema)
 
 
 Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from meshwright.datasets import Manifest, Staging, workload_digest
+from meshwright.names import number_width
 from meshwright.spark.paths import uri
+from meshwright.spark.schemas import REJECTED
 from meshwright.workload.name_ids import NameIds, digest_of_names
 
 
@@ -23,6 +27,38 @@ def write_names(
         if id(ids) not in digests:
             digests[id(ids)] = digest_of_names(names, partitions)
     return digests[id(nodes)], digests[id(topics)]
+
+
+def write_numbered_names(
+    spark: SparkSession,
+    stage: Staging,
+    nodes: tuple[str, int],
+    topics: tuple[str, int],
+    *,
+    partitions: int,
+) -> tuple[str, str]:
+    """Write the tables of nodes and topics, each named by prefix and number; return digests."""
+    digests: dict[tuple[str, int], str] = {}
+    for table, column, (prefix, count) in (("nodes", "node", nodes), ("topics", "topic", topics)):
+        names = numbered_names(spark, prefix, count, partitions)
+        names.toDF(column, "name").write.parquet(uri(stage.table(table)))
+        if (prefix, count) not in digests:
+            digests[prefix, count] = digest_of_names(names, partitions)
+    return digests[nodes], digests[topics]
+
+
+def numbered_names(spark: SparkSession, prefix: str, count: int, partitions: int) -> DataFrame:
+    """Return (id, name) of the names that `meshwright.names.NumberedNames` gives."""
+    ids = spark.range(0, count, 1, max(1, min(partitions, count)))
+    width = number_width(count)
+    name = F.concat(F.lit(f"{prefix}-"), F.lpad(F.col("id").cast("string"), width, "0"))
+    schema = StructType([StructField("id", IntegerType()), StructField("name", StringType())])
+    return ids.select(F.col("id").cast("int"), name.alias("name")).to(schema)
+
+
+def write_none_rejected(spark: SparkSession, stage: Staging) -> None:
+    """Write the table of rejected records, empty."""
+    spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
 
 
 def write_workload(
