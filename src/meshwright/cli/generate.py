@@ -17,6 +17,7 @@ FAMILIES = {
     "zipf": "Popularity rank^-alpha: a few topics that nearly everyone wants.",
     "unif": "Every topic equally popular.",
     "expo": "Popularity exp(-rate * rank / topics).",
+    "social": "Friends or followers in communities; users are nodes and topics.",
 }
 
 
@@ -93,6 +94,85 @@ def expo(
     """Popularity exp(-rate * rank / topics)."""
     common = (out, nodes, topics, subscriptions, draw, seed, master, force, json)
     _generate("expo", *common, rate=rate)
+
+
+def social(
+    out: Out,
+    nodes: Annotated[int, typer.Option("--nodes", help="How many users.")],
+    mean_degree: Annotated[
+        float,
+        typer.Option("--mean-degree", help="Friends, or followees, that a user has on average."),
+    ],
+    communities: Annotated[
+        int | None,
+        typer.Option("--communities", help="About how many. [default: as their sizes make]"),
+    ] = None,
+    density: Annotated[
+        float,
+        typer.Option(
+            "--density",
+            help="Share of related pairs in the largest communities; small ones are denser.",
+        ),
+    ] = 0.6,
+    largest_community: Annotated[
+        int | None,
+        typer.Option(
+            "--largest-community", help="Users in the largest. [default: 5 times the mean degree]"
+        ),
+    ] = None,
+    mixing: Annotated[
+        float, typer.Option("--mixing", help="Share of relations outside communities.")
+    ] = 0.3,
+    exponent: Annotated[
+        float, typer.Option("--exponent", help="Of the power law that large degrees follow.")
+    ] = 3.0,
+    max_degree: Annotated[
+        int | None,
+        typer.Option(
+            "--max-degree", help="The largest expected degree. [default: 5000, Facebook's limit]"
+        ),
+    ] = None,
+    directed: Annotated[
+        bool, typer.Option("--directed/--undirected", help="Followers / friends.")
+    ] = False,
+    reciprocity: Annotated[
+        float | None,
+        typer.Option(
+            "--reciprocity", help="Directed: share of subscriptions returned. [default: 0.5]"
+        ),
+    ] = None,
+    seed: Seed = 1,
+    master: Master = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Friends or followers: power-law degrees, in communities."""
+    from meshwright.datasets import refuse_overwrite
+    from meshwright.workload import social as stage
+    from meshwright.workload.social_law import law_of
+    from meshwright.workload.social_model import SocialModel
+
+    model = SocialModel(
+        nodes=nodes,
+        mean_degree=mean_degree,
+        exponent=exponent,
+        max_degree=max_degree,
+        mixing=mixing,
+        communities=communities,
+        density=density,
+        largest_community=largest_community,
+        directed=directed,
+        reciprocity=reciprocity,
+        seed=seed,
+    )
+    refuse_overwrite(out.absolute(), force=force)
+    law_of(model)  # complain before Spark starts
+    spark, progress = start(master, stage.N_STEPS)
+    manifest = stage.generate_social(spark, out, model, force=force, progress=progress)
+    if json:
+        print_json(manifest.as_dict())
+    else:
+        print_workload(out, manifest)
 
 
 def _generate(

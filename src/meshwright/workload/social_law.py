@@ -1,0 +1,237 @@
+"""The law of a social graph: which degrees are expected of how many users, in which communities.
+
+Expected degrees follow a shifted power law: P(degree > x) is proportional to
+(x + shift)^(1 - exponent), up to the largest, and the shift gives the mean asked for. It is bent
+for small degrees, as those of real users are, and a straight line on log-log axes for large ones.
+Users come in classes of nearly one degree, so the law of millions of them is a few hundred numbers.
+
+As in the model BTER (Kolda, Pinar, Plantenga, Seshadhri, "A Scalable Generative Graph Model with
+Community Structure", SIAM J. Sci. Comput. 36(5), 2014), communities are dense random graphs of
+users of similar degree, the smallest nearly complete and larger ones ever less so; what a degree
+lacks then is drawn between any two users (Chung, Lu, 2002). Ours differs in two points: a user
+whose degree is more than the largest community can give belongs to several, and probabilities are
+solved for, repeats included, so that the degrees reached are those asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from meshwright.errors import InputError
+from meshwright.workload.social_kernel import Floats, Ints, Law
+from meshwright.workload.social_model import DENSEST, MOST_SIZE, SocialModel
+
+N_CLASSES = 256  # of expected degrees: each 3% above the last when the largest is 5,000
+FULLEST = 0.9  # a user is expected to know at most this share of a community
+SPREAD = 2.0  # degrees in one community differ by this factor, where users suffice
+LEAST_COMMUNITIES = 4  # of one kind: fewer would bring the same users together again and again
+LEAST_SIZE = 3
+MOST_PULL = 8.0  # two such users are related for sure
+TOLERANCE = 0.001  # of the mean degree
+
+
+def law_of(model: SocialModel) -> Law:
+    """Return the law of the relations."""
+    weight, counts = degree_classes(
+        model.nodes, model.mean_relations, model.exponent, model.most_relations
+    )
+    groups = _groups_asked(model, weight, counts)
+    weight, counts = weight[groups.order], counts[groups.order]
+    pull = pulls(weight, counts, groups.known)
+    share = np.concatenate(([0.0], np.cumsum(pull * counts)))
+    first_place = _firsts(groups.places * counts)
+    return Law(
+        seed=model.seed,
+        n_users=model.nodes,
+        mutual=model.returned / (2.0 - model.returned),
+        user_weight=weight,
+        user_first_rank=_firsts(counts),
+        user_places=groups.places,
+        user_first_place=first_place,
+        user_inside=groups.inside,
+        window_first_place=first_place[groups.windows],
+        size=groups.sizes,
+        size_first_community=_firsts(groups.n_of_size),
+        size_first_place=_firsts(groups.n_of_size * groups.sizes),
+        pull_share=share / share[-1],
+        n_draws=round(share[-1] ** 2 / 2),
+    )
+
+
+def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tuple[Floats, Ints]:
+    """Return the expected degree of each class of users, and how many users it has.
+
+    Examples
+    --------
+    >>> degrees, users = degree_classes(1000, 10.0, 3.0, 200)
+    >>> int(users.sum()), round(float(degrees @ users) / 1000, 6), bool(degrees.max() < 200)
+    (1000, 10.0, True)
+
+    """
+    least = min(1.0, mean / 2)
+    edges = np.geomspace(least, most, N_CLASSES + 1)
+    degrees = np.sqrt(edges[:-1] * edges[1:])
+
+    def users(log_shift: float) -> Ints:
+        shift = math.exp(log_shift) - least
+        above = ((edges + shift) / (least + shift)) ** (1 - exponent)
+        below = (1 - above) / (1 - above[-1])
+        return np.asarray(np.diff(np.rint(nodes * below).astype(np.int64)))
+
+    low, high = math.log(1e-4 * least), math.log(1e4 * most)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if degrees @ users(middle) < mean * nodes:
+            low = middle
+        else:
+            high = middle
+    counts = users(high)
+    # Users are whole: what rounding leaves is less than a class is wide.
+    scale = mean * nodes / float(degrees @ counts)
+    kept = counts > 0
+    return degrees[kept] * scale, counts[kept]
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Communities: classes of users in `order`, and `windows` of classes that share communities."""
+
+    order: Ints
+    places: Ints  # communities of each user of a class
+    inside: Floats  # expected degree in each of them
+    windows: Ints  # the class at which each begins, and the end
+    sizes: Ints
+    n_of_size: Ints
+    known: Floats  # expected relations of two users, by class, in all communities together
+
+    @property
+    def n_communities(self) -> int:
+        return int(self.n_of_size.sum())
+
+
+def n_communities(law: Law) -> int:
+    """Return how many communities there are."""
+    return int(law.size_first_community[-1])
+
+
+def _groups_asked(model: SocialModel, weight: Floats, counts: Ints) -> _Groups:
+    """Return the communities; where their number is given, all larger or smaller to make it."""
+    if model.communities is None:
+        return _groups(model, weight, counts, 1.0)
+    low, high = -math.log(model.nodes), math.log(model.nodes)
+    fewest, most = (_groups(model, weight, counts, math.exp(x)).n_communities for x in (high, low))
+    if not fewest <= model.communities <= most:
+        raise InputError(
+            f"communities is {model.communities:,}; {model.nodes:,} users of this degree and "
+            f"mixing make {fewest:,} to {most:,} of {LEAST_SIZE} to {MOST_SIZE:,} users."
+        )
+    for _ in range(40):
+        middle = (low + high) / 2
+        if _groups(model, weight, counts, math.exp(middle)).n_communities < model.communities:
+            high = middle
+        else:
+            low = middle
+    return _groups(model, weight, counts, math.exp(low))
+
+
+def _groups(model: SocialModel, weight: Floats, counts: Ints, scale: float) -> _Groups:
+    """Return the communities, their sizes times `scale`."""
+    most_inside = model.density * (model.largest - 1)
+    # From the densest at one acquaintance to `density` at the most: a power law between.
+    fall = math.log(DENSEST / model.density) / math.log(most_inside)
+    inside = weight * (1 - model.mixing)
+    # Larger ones are less dense; smaller ones are as dense, and a user is in more of them.
+    places = np.maximum(1, np.ceil(inside / max(1.0, most_inside * min(1.0, scale))))
+    places = places.astype(np.int64)
+    inside = inside / places
+    order = np.argsort(inside, kind="stable")
+    inside, places, counts = inside[order], places[order], counts[order]
+    sizes_wanted = 1 + inside * np.clip(inside, 1.0, None) ** fall / DENSEST
+    sizes_wanted = np.clip(sizes_wanted * max(1.0, scale), LEAST_SIZE, MOST_SIZE)
+    windows = _windows(inside, sizes_wanted, places * counts)
+    sizes, n_of_size = [], []
+    known = np.zeros((len(inside), len(inside)))
+    for first, end in pairwise(windows.tolist()):
+        total = int((places * counts)[first:end].sum())
+        number = max(1, round(total / sizes_wanted[end - 1]))
+        size, larger = divmod(total, number)
+        sizes += [size, size + 1]
+        n_of_size += [number - larger, larger]
+        these = slice(first, end)
+        inside[these] = np.minimum(inside[these], FULLEST * (size - 1))
+        known[these, these] = _known(inside[these], places[these], counts[these])
+    used = (np.array(n_of_size) > 0) & (model.mixing < 1)
+    return _Groups(
+        order=order,
+        places=places,
+        inside=inside,
+        windows=windows,
+        sizes=np.array(sizes, dtype=np.int64)[used],
+        n_of_size=np.array(n_of_size, dtype=np.int64)[used],
+        known=known,
+    )
+
+
+def _known(inside: Floats, places: Ints, counts: Ints) -> Floats:
+    """Return minus the logarithm of the chance that two users share no relation inside."""
+    meetings = np.outer(places, places)  # each pair of places meets in one community or not
+    total = max(float((inside * places) @ counts), 1e-9)
+    chance = np.minimum(np.outer(inside, inside) / total, FULLEST)
+    return np.asarray(-meetings * np.log1p(-chance))
+
+
+def _windows(inside: Floats, sizes: Floats, n_places: Ints) -> Ints:
+    """Return where windows of classes begin: of similar degree, and of users enough to mix."""
+    starts, end, total = [len(inside)], len(inside), 0
+    for first in range(len(inside) - 1, -1, -1):
+        total += int(n_places[first])
+        wide = first == 0 or inside[first - 1] * SPREAD < inside[end - 1]
+        if wide and total >= LEAST_COMMUNITIES * sizes[end - 1]:
+            starts.append(first)
+            end, total = first, 0
+    if starts[-1] != 0:  # too few are left for a window of their own
+        if len(starts) > 1:
+            starts.pop()
+        starts.append(0)
+    return np.array(starts[::-1], dtype=np.int64)
+
+
+def pulls(weight: Floats, counts: Ints, known: Floats) -> Floats:
+    """Return each class's pull, so that expected degrees are the weights.
+
+    Two users are related with probability 1 - exp(-known - pull * pull): in some community, or by
+    a draw across, or both, which counts once.
+    """
+    inner = -np.expm1(-known)
+    inner_degree = inner @ counts - np.diag(inner)
+    needed = np.maximum(weight - inner_degree, 1e-6)
+    pull = needed / math.sqrt(float(needed @ counts))
+    for _ in range(200):
+        reached = np.maximum(_degrees(pull, counts, known) - inner_degree, 1e-12)
+        before, pull = pull, np.minimum(pull * np.sqrt(needed / reached), MOST_PULL)
+        if np.max(np.abs(pull / before - 1)) < 1e-4:
+            break
+    # Where the largest degrees cannot be had among so few, others make up for them.
+    low, high = 1.0, 8.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        if (1 - TOLERANCE) * (weight @ counts) > _degrees(middle * pull, counts, known) @ counts:
+            low = middle
+        else:
+            high = middle
+    return np.asarray(pull * low)
+
+
+def _degrees(pull: Floats, counts: Ints, known: Floats) -> Floats:
+    """Return the expected degree of each class."""
+    chance = -np.expm1(-known - np.outer(pull, pull))
+    return np.asarray(chance @ counts - np.diag(chance))
+
+
+def _firsts(counts: Ints) -> Ints:
+    """Return where runs of these lengths begin, and the end."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))

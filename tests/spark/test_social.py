@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meshwright.datasets import open_dataset
+from meshwright.values import Instance
+from meshwright.workload.social import generate_social
+from meshwright.workload.social_model import SocialModel
+
+
+def test_the_digest_does_not_depend_on_partitions(spark, tmp_path):
+    model = SocialModel(nodes=3_000, mean_degree=12.0, directed=True, seed=5)
+    found = {
+        generate_social(spark, tmp_path / "w", model, partitions=n, force=True)["digest"]
+        for n in (1, 2, 7)
+    }
+    kept = Instance.load(tmp_path / "w")
+    plain = Instance(kept.node_names, kept.topic_names, kept.indptr, kept.topics)
+    assert found == {plain.digest}
+
+
+def test_users_are_nodes_and_topics(spark, tmp_path):
+    model = SocialModel(nodes=1_000, mean_degree=10.0)
+    manifest = generate_social(spark, tmp_path / "w", model)
+    instance = Instance.load(tmp_path / "w")
+    assert instance.node_names[7] == instance.topic_names[7] == "user-007"
+    assert manifest["node_names_digest"] == manifest["topic_names_digest"]
+    assert manifest["n_subscriptions"] == len(instance.topics) == pytest.approx(10_000, rel=0.02)
+    assert manifest["n_self_loops"] + manifest["n_duplicates"] > 0
+    nodes = np.repeat(np.arange(1_000), np.diff(instance.indptr))
+    assert not (nodes == instance.topics).any()
+    assert manifest["parameters"]["max_degree"] == 999
+    assert open_dataset(tmp_path / "w").rows["rejected"] == 0
