@@ -73,6 +73,14 @@ SUPPORT = "support-against-links"
 COST = "engine-cost"
 LABELS = {"cornell5": (-8, 2), "fb10k": (-8, -6), "tw20k": (-8, -4), "tw80k": (10, 12)}
 DISSEMINATION = "dissemination"
+SOCIAL = "social"
+SOCIAL_CURVES = {
+    ("cornell5", "followers"): "Cornell5: share with x friends or more",
+    ("cornell5", "clustering"): "Cornell5: clustering at x friends",
+    ("ego-twitter", "followers"): "ego-Twitter: with x followers or more",
+    ("ego-twitter", "followees"): "ego-Twitter: with x followees or more",
+    ("ego-twitter", "clustering"): "ego-Twitter: clustering at x relations",
+}
 ASSIGNMENTS = ("gr", "gr-star", "closest", "balance", "slp")
 TRIANGLES, LOADS = "assignment-triangles", "assignment-loads"
 LIMITS = ("β", "β max")
@@ -98,6 +106,7 @@ def figures() -> Iterator[tuple[str, str]]:
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
     yield COST, draw_cost()
+    yield SOCIAL, draw_social()
     for method in ASSIGNMENTS:
         yield method, draw_assignment(assign(assignment_problem(), method))
     yield TRIANGLES, draw_triangles()
@@ -392,6 +401,56 @@ def draw_cost() -> str:
     )
     parts.append(text(left + 24, top + 33, "matrix product", colour="#8f6300", weight="bold"))
     return document(680, 480, "Seconds of gm and of a matrix product against incidences", parts)
+
+
+def draw_social() -> str:
+    """Return degrees and clustering of real users beside generated ones, as measured."""
+    with (HERE / "social.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    heading = "Real users and generated ones"
+    parts = [text(24, 32, heading, size=18, weight="bold")]
+    for x, label, style in (
+        (24.0, "real", f'stroke="{ORANGE}" stroke-width="5" stroke-opacity="0.7"'),
+        (104.0, "generated", f'stroke="{BLUE}" stroke-width="2"'),
+    ):
+        parts.append(f'<line x1="{x}" y1="49" x2="{x + 30}" y2="49" {style}/>')
+        parts.append(text(x + 38, 54, label))
+    places = (0, 0), (1, 0), (0, 1), (1, 1), (0, 2)
+    for (column, line), ((graph, curve), label) in zip(places, SOCIAL_CURVES.items(), strict=True):
+        left, top = 64.0 + 330 * column, 104.0 + 262 * line
+        parts += _social_panel(rows, graph, curve, label, left, top)
+    return document(680, 880, f"{heading}: degrees and clustering", parts)
+
+
+def _social_panel(
+    rows: list[dict[str, str]], graph: str, curve: str, label: str, left: float, top: float
+) -> Iterator[str]:
+    width, height, decades = 256.0, 184.0, 4
+    lowest = -2 if curve == "clustering" else -5
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        up = 1 - math.log10(max(y, 10.0**lowest)) / lowest
+        return left + width * math.log10(x) / decades, top + height * (1 - up)
+
+    yield text(left, top - 12, label, size=13, weight="bold")
+    for power in range(lowest, 1):
+        x, y = at(1, 10.0**power)
+        yield f'<line x1="{x}" y1="{y:.1f}" x2="{x + width}" y2="{y:.1f}" stroke="{PALE}"/>'
+        yield text(x - 8, y + 4, f"{10.0**power:g}", size=12, anchor="end")
+    for power in range(decades + 1):
+        x, y = at(10.0**power, 1)[0], top + height + 18
+        yield text(x, y, f"{10**power:,}", size=12, anchor="middle")
+    for source, style in (
+        ("real", f'stroke="{ORANGE}" stroke-width="5" stroke-opacity="0.7"'),
+        ("generated", f'stroke="{BLUE}" stroke-width="2"'),
+    ):
+        points = [
+            at(float(row["x"]), float(row["y"]))
+            for row in rows
+            if (row["graph"], row["source"], row["curve"]) == (graph, source, curve)
+        ]
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        yield f'<polyline points="{joined}" fill="none" {style}/>'
 
 
 def assignment_problem() -> Problem:

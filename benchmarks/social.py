@@ -1,0 +1,178 @@
+"""Generated social graphs beside real ones: degrees, clustering and incidences.
+
+The curves go to a file that `docs/figures/make_figures.py` draws; the table is printed. The same
+code makes the graphs as on Spark, in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from benchmarks._instances import load, prepare
+from meshwright.overlay import design
+from meshwright.values import Instance
+
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "social.csv"
+POINTS = 60  # of a curve
+ROWS_AT_ONCE = 2_000
+
+Ints = npt.NDArray[np.int64]
+
+
+def run(arguments: list[str]) -> None:
+    """Measure the real graphs and those generated to resemble them."""
+    parser = argparse.ArgumentParser(prog="scripts/bench social", description=__doc__)
+    parser.add_argument("--data", type=Path, help="the directory of the real graphs")
+    parser.add_argument("--out", type=Path, default=FIGURE, help="where the curves go")
+    options = parser.parse_args(arguments)
+    rows: list[tuple[str, str, str, str, str]] = []
+    for name, asked in fitted().items():
+        for source, graph in (
+            ("real", matrix(prepare(name, options.data))),
+            ("generated", generated(**asked)),
+        ):
+            rows += measure(name, source, graph)
+    with options.out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("graph", "source", "curve", "x", "y"))
+        writer.writerows(rows)
+
+
+def fitted() -> dict[str, dict[str, float]]:
+    """Return what each real graph is generated with: its counts, and the rest found by trial."""
+    return {
+        "cornell5": {
+            "nodes": 18_660,
+            "mean_degree": 84.756,
+            "exponent": 50,
+            "max_degree": 3_156,
+            "mixing": 0.25,
+            "density": 0.35,
+            "largest_community": 500,
+        },
+        "ego-twitter": {
+            "nodes": 81_306,
+            "mean_degree": 21.747,
+            "exponent": 3.1,
+            "max_degree": 3_383,
+            "mixing": 0.05,
+            "density": 0.7,
+            "largest_community": 150,
+            "directed": True,
+            "reciprocity": 0.48,
+        },
+    }
+
+
+def matrix(workload: Path) -> csr_matrix:
+    """Return who subscribes to whom."""
+    instance = load(workload)
+    ones = np.ones(len(instance.topics), dtype=np.int32)
+    shape = (instance.n_nodes, instance.n_topics)
+    return csr_matrix((ones, instance.topics, instance.indptr), shape=shape)
+
+
+def generated(**asked: float) -> csr_matrix:
+    """Return who subscribes to whom in a generated graph."""
+    from meshwright.datasets.digest import unpack
+    from meshwright.workload.social import piece_firsts, piece_of_work
+    from meshwright.workload.social_law import law_of
+    from meshwright.workload.social_model import SocialModel
+
+    model = SocialModel(**asked)  # type: ignore[arg-type]
+    law = law_of(model)
+    firsts = piece_firsts(law)
+    keys = np.unique(np.concatenate([piece_of_work(law, firsts, i) for i in range(firsts[-1])]))
+    nodes, topics = unpack(keys)
+    real = nodes != topics
+    ones = np.ones(int(real.sum()), dtype=np.int32)
+    graph = csr_matrix((ones, (nodes[real], topics[real])), shape=(model.nodes, model.nodes))
+    graph.sort_indices()
+    return graph
+
+
+def measure(name: str, source: str, graph: csr_matrix) -> list[tuple[str, str, str, str, str]]:
+    """Print the facts of a graph and return its curves."""
+    followees, followers = (np.asarray(graph.sum(axis=axis)).ravel() for axis in (1, 0))
+    relations = graph.maximum(graph.T).tocsr()
+    degrees = np.diff(relations.indptr).astype(np.int64)
+    closed = closed_pairs(relations)
+    pairs = degrees * (degrees - 1)
+    clustering = np.divide(closed, pairs, out=np.zeros(len(degrees)), where=pairs > 0)
+    followers = followers.astype(np.int64)
+    shown = {
+        "subscriptions": f"{graph.nnz:,}",
+        "degree": f"{followees.mean():.2f}",
+        "returned": f"{graph.multiply(graph.T).nnz / graph.nnz:.2f}",
+        "followees": quantiles(followees),
+        "followers": quantiles(followers),
+        "clustering": f"{clustering.mean():.3f}",
+        "transitivity": f"{closed.sum() / pairs.sum():.3f}",
+        "assortativity": f"{assortativity(relations, degrees):.2f}",
+        "unrelated": f"{(degrees == 0).mean():.1%}",
+        "incidences": f"{int((followers * (followers - 1) // 2).sum()):,}",
+        "gm": links(graph),
+    }
+    print(f"{name} {source}")
+    for fact, value in shown.items():
+        print(f"  {fact:<14} {value}")
+    curves = {"followees": ccdf(followees), "followers": ccdf(followers)}
+    curves["clustering"] = by_degree(degrees, clustering)
+    return [
+        (name, source, curve, f"{x:.4g}", f"{y:.4g}")
+        for curve, points in curves.items()
+        for x, y in points
+    ]
+
+
+def assortativity(relations: csr_matrix, degrees: Ints) -> float:
+    """Return the correlation of the degrees at both ends of a relation."""
+    one, other = relations.nonzero()
+    return float(np.corrcoef(degrees[one], degrees[other])[0, 1])
+
+
+def links(graph: csr_matrix) -> str:
+    """Return what such graphs are made for: the links of a complete overlay."""
+    instance = Instance.from_arrays(graph.indptr, graph.indices, graph.shape[1])
+    overlay = design(instance, "gm", certify=False)
+    return f"{overlay.n_edges:,} links, maximum degree {overlay.max_degree:,}"
+
+
+def closed_pairs(relations: csr_matrix) -> Ints:
+    """Return, for each user, the ordered pairs of related users who are related themselves."""
+    found = []
+    for start in range(0, relations.shape[0], ROWS_AT_ONCE):
+        rows = relations[start : start + ROWS_AT_ONCE]
+        found.append(np.asarray((rows @ relations).multiply(rows).sum(axis=1)).ravel())
+    return np.concatenate(found).astype(np.int64)
+
+
+def quantiles(values: Ints) -> str:
+    """Return the median, the 90th, 99th and 99.9th percentile, and the largest."""
+    return " / ".join(f"{x:,.0f}" for x in np.quantile(values, (0.5, 0.9, 0.99, 0.999, 1)))
+
+
+def ccdf(values: Ints) -> list[tuple[float, float]]:
+    """Return the share of those with at least x, at places even on a log axis."""
+    ordered = np.sort(values)
+    places = np.unique(np.geomspace(1, ordered[-1], POINTS).round())
+    above = len(ordered) - np.searchsorted(ordered, places)
+    return list(zip(places.tolist(), (above / len(ordered)).tolist(), strict=True))
+
+
+def by_degree(degrees: Ints, clustering: npt.NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return the mean clustering of users of about a degree, five users at least."""
+    edges = np.geomspace(2, degrees.max() + 1, 20)
+    points = []
+    for low, high in pairwise(edges.tolist()):
+        these = (degrees >= low) & (degrees < high)
+        if these.sum() >= 5:
+            points.append((float(degrees[these].mean()), float(clustering[these].mean())))
+    return points
