@@ -24,7 +24,7 @@ def scan_here(interests: Interests, room: int) -> Scan:
     idle: SimpleQueue[Counts] = SimpleQueue()
 
     def scan(rows: Ints, linked: Linked, cap: int) -> Iterator[tuple[Ints, Found]]:
-        found = new_found(len(rows), room)
+        found = new_found(interests, rows, room)
 
         def work(first: int, last: int) -> None:
             try:

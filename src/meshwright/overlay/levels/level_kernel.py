@@ -15,15 +15,18 @@ from numba import njit
 from meshwright.kernels.components import drop_connected, join
 from meshwright.overlay.levels.scan_kernel import LOWEST
 
+SEARCH = 16  # a list so many times longer than another is searched, not walked over
 UNKNOWN = 2**31 - 1  # in place of a gain: the row was never scanned
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 
 
 class Notes(NamedTuple):
     """What is known of the pairs of each row: partners, and gains that they do not exceed."""
 
-    partner: Ints  # rows x room
+    row: Longs  # where the room of each row begins, and at the end where the last one's ends
+    partner: Ints
     gain: Ints
     used: Ints  # by row: how many partners
     top: Ints  # by row: no pair noted that takes part gains more
@@ -31,21 +34,21 @@ class Notes(NamedTuple):
     rest: Ints  # by row: no other pair with a full partner gains more
 
 
-def new_notes(n_nodes: int, room: int) -> Notes:
-    """Return notes that know nothing."""
-    ints = lambda *shape: np.zeros(shape, dtype=np.int32)  # noqa: E731
-    wide = (n_nodes, room)
-    bound = np.full(n_nodes, UNKNOWN, dtype=np.int32)
-    return Notes(ints(*wide), ints(*wide), ints(n_nodes), ints(n_nodes), bound, ints(n_nodes))
+def new_notes(row: Longs) -> Notes:
+    """Return notes that know nothing, with room as given for each row."""
+    n = len(row) - 1
+    ints = lambda size: np.zeros(size, dtype=np.int32)  # noqa: E731
+    bound = np.full(n, UNKNOWN, dtype=np.int32)
+    return Notes(row, ints(row[-1]), ints(row[-1]), ints(n), ints(n), bound, ints(n))
 
 
 @njit(cache=True)
 def take_notes(notes, found, rows, degree, cap):
     """Write down what scans of some rows found."""
     for k in range(len(rows)):
-        u, used = rows[k], found.used[k]
-        notes.partner[u, :used] = found.partner[k, :used]
-        notes.gain[u, :used] = found.gain[k, :used]
+        u, used, to, source = rows[k], found.used[k], notes.row[rows[k]], found.row[k]
+        notes.partner[to : to + used] = found.partner[source : source + used]
+        notes.gain[to : to + used] = found.gain[source : source + used]
         notes.used[u], notes.bound[u], notes.rest[u] = used, found.bound[k], found.rest[k]
         find_top(notes, degree, cap, u)
 
@@ -53,16 +56,17 @@ def take_notes(notes, found, rows, degree, cap):
 @njit(cache=True)
 def find_top(notes, degree, cap, u):
     """Note the largest gain of the pairs of a row that take part; forget those of no use."""
-    top, kept = np.int32(0), 0
-    for k in range(notes.used[u]):
-        w, gain = notes.partner[u, k], notes.gain[u, k]
+    top, first = np.int32(0), notes.row[u]
+    kept = first
+    for k in range(first, first + notes.used[u]):
+        w, gain = notes.partner[k], notes.gain[k]
         if gain < LOWEST:
             continue
-        notes.partner[u, kept], notes.gain[u, kept] = w, gain
+        notes.partner[kept], notes.gain[kept] = w, gain
         kept += 1
         if degree[w] < cap:
             top = max(top, gain)
-    notes.used[u], notes.top[u] = kept, top
+    notes.used[u], notes.top[u] = kept - first, top
 
 
 @njit(cache=True)
@@ -75,58 +79,86 @@ def raise_cap(notes, degree, cap):
 
 
 @njit(cache=True)
-def find_level(notes, degree, cap):
+def rows_above(notes, degree, cap, floor):
+    """Return the rows with a pair that may gain as much as `floor` or more.
+
+    Gains only fall, so other rows will not have one under the same degree limit.
+    """
+    rows, n = np.empty(len(degree), np.int32), 0
+    for u in range(len(degree)):
+        rows[n] = u
+        n += degree[u] < cap and max(notes.top[u], notes.bound[u]) >= floor
+    return rows[:n].copy()
+
+
+@njit(cache=True)
+def find_level(notes, degree, cap, rows):
     """Return the largest gain that a pair noted may have, and that any other may have."""
     noted, other = np.int32(0), np.int32(0)
-    for u in range(len(degree)):
+    for u in rows:
         if degree[u] < cap:
             noted, other = max(noted, notes.top[u]), max(other, notes.bound[u])
     return noted, other
 
 
 @njit(cache=True)
-def due_rows(notes, degree, cap, level):
+def due_rows(notes, degree, cap, level, rows):
     """Return the rows with pairs not noted that may gain as much as the level."""
-    due, n = np.empty(len(degree), np.int32), 0
-    for u in range(len(degree)):
+    due, n = np.empty(len(rows), np.int32), 0
+    for u in rows:
         due[n] = u
         n += notes.bound[u] >= level and degree[u] < cap
     return due[:n].copy()
 
 
 @njit(cache=True)
-def noted_pairs(notes, degree, cap, level):
-    """Return where the pairs are that are noted with the gain of the level and take part."""
-    room, n = notes.partner.shape[1], 0
+def noted_pairs(notes, degree, cap, level, rows):
+    """Return the rows of the pairs noted with the gain of the level that take part, and where."""
+    n = 0
     for fill in range(2):
-        places = np.empty(n, np.int64)
+        owners, places = np.empty(n, np.int32), np.empty(n, np.int64)
         n = 0
-        for u in range(len(degree)):
+        for u in rows:
             if notes.top[u] < level or degree[u] >= cap:
                 continue
-            for k in range(notes.used[u]):
-                if notes.gain[u, k] >= level and degree[notes.partner[u, k]] < cap:
+            for k in range(notes.row[u], notes.row[u] + notes.used[u]):
+                if notes.gain[k] >= level and degree[notes.partner[k]] < cap:
                     if fill:
-                        places[n] = u * room + k
+                        owners[n], places[n] = u, k
                     n += 1
-    return places
+    return owners, places
 
 
 @njit(cache=True)
-def gains_as_much(c, u, w, level):
-    """Tell whether a pair gains as much as the level, and a gain that it does not exceed."""
+def gain_of(c, u, w):
+    """Return the gain of a pair; one that gains less than LOWEST may be said to gain nothing."""
     topics, slot_label = c.topics, c.slot_label
     i, end_i = c.indptr[u], c.row_end[u]
     j, end_j = c.indptr[w], c.row_end[w]
+    if end_i - i < end_j - j:
+        i, end_i, j, end_j = j, end_j, i, end_i
+    search = end_i - i > SEARCH * (end_j - j)
     gain = 0
     while i < end_i and j < end_j:
-        if gain + min(end_i - i, end_j - j) < level:
-            return False, level - 1
-        a, b = topics[i], topics[j]
+        if gain + end_j - j < LOWEST:  # of no use at any level
+            break
+        b = topics[j]
+        if search:  # the place of b in the longer list
+            low, high = i, end_i
+            while low < high:
+                middle = (low + high) // 2
+                if topics[middle] < b:
+                    low = middle + 1
+                else:
+                    high = middle
+            i = low
+            if i == end_i:
+                break
+        a = topics[i]
         gain += a == b and slot_label[i] != slot_label[j]
         i += a <= b
         j += b <= a
-    return gain >= level, gain
+    return gain
 
 
 @njit(cache=True)
@@ -152,18 +184,17 @@ def empty_bucket(last, before, queue):
 
 
 @njit(cache=True)
-def run_level(c, notes, degree, by_degree, cap, level, edges, gains, n_edges, stop):
-    """Add the pairs noted that gain as much as the level, until there are `stop` edges.
+def run_level(c, notes, rows, degree, by_degree, cap, level, edges, gains, n_edges, stop):
+    """Add the pairs noted of some rows that gain as much as the level, up to `stop` edges.
 
     When there are fewer, no pair that takes part is noted with as much any more. Return how many.
     """
-    room = notes.partner.shape[1]
-    partners, noted = notes.partner.ravel(), notes.gain.ravel()
-    places = noted_pairs(notes, degree, cap, level)
+    partners, noted = notes.partner, notes.gain
+    owners, places = noted_pairs(notes, degree, cap, level, rows)
     before = np.empty(len(places), np.int64)  # the pair that came into the bucket before
     heads, queue = np.full(64, -1, np.int64), np.empty(64, np.int64)
     for pair in range(len(places)):
-        u, w = places[pair] // room, partners[places[pair]]
+        u, w = owners[pair], partners[places[pair]]
         d = max(degree[u], degree[w]) if by_degree else 0
         if d >= len(heads):
             heads = longer(heads, d)
@@ -173,7 +204,7 @@ def run_level(c, notes, degree, by_degree, cap, level, edges, gains, n_edges, st
         queue, n = empty_bucket(heads[d], before, queue)
         for pair in queue[:n]:
             place = places[pair]
-            u, w = place // room, partners[place]
+            u, w = owners[pair], partners[place]
             if degree[u] >= cap or degree[w] >= cap:
                 continue
             now = max(degree[u], degree[w]) if by_degree else 0
@@ -182,18 +213,18 @@ def run_level(c, notes, degree, by_degree, cap, level, edges, gains, n_edges, st
                     heads = longer(heads, now)
                 before[pair], heads[now] = heads[now], pair
                 continue
-            holds, gain = gains_as_much(c, u, w, level)
-            if holds and n_edges == stop:
+            gain = gain_of(c, u, w)
+            if gain >= level and n_edges == stop:
                 return n_edges
-            noted[place] = 0 if holds else gain
-            if holds:
+            noted[place] = 0 if gain >= level else gain
+            if gain >= level:
                 edges[n_edges, 0], edges[n_edges, 1] = u, w
                 gains[n_edges] = join(c, u, w)
                 n_edges += 1
                 degree[u] += 1
                 degree[w] += 1
         d += 1
-    for u in range(len(degree)):
+    for u in rows:
         if notes.top[u] >= level:
             drop_connected(c, u)
             find_top(notes, degree, cap, u)

@@ -155,7 +155,7 @@ def scan_part(directory: Path, number: int, part: int, room: int) -> int:
     known = follower(directory)
     asked, label = known.asked(number), known.labels_at(number)
     rows = asked.rows[asked.cuts[part] : asked.cuts[part + 1]]
-    found: Found = new_found(len(rows), room)
+    found: Found = new_found(known.interests, rows, room)
     linked = Linked(label, asked.is_open, asked.degree)
     scan_rows(known.interests, linked, asked.cap, rows, 0, len(rows), known.counts, found)
     write(out, found)

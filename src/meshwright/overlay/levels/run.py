@@ -9,6 +9,7 @@ largest gain of its time. Among equal gains the order is another than that of `e
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,14 +25,25 @@ from meshwright.overlay.levels.level_kernel import (
     find_level,
     new_notes,
     raise_cap,
+    rows_above,
     run_level,
     take_notes,
 )
-from meshwright.overlay.levels.scan_kernel import LOWEST, NO_CAP, Found, Interests, Ints, Linked
+from meshwright.overlay.levels.scan_kernel import (
+    LOWEST,
+    NO_CAP,
+    Found,
+    Interests,
+    Ints,
+    Linked,
+    rooms,
+)
 from meshwright.values import Instance
 
-ROOM = 16  # partners that are noted of a row: more are looked at in vain, fewer scanned for again
+ROOM = 16  # partners noted of a row at least, or a quarter as many as its node wants topics
 EDGES_AT_ONCE = 500_000  # between two looks at the clock
+SILENCE = 0.2  # seconds between two reports
+MANY = 10_000  # rows, whose scan may take long and is always reported
 SCANS = 1.5  # of every row, as far as experience tells; for the time expected
 
 
@@ -100,7 +112,8 @@ class _Run:
         )
         self._scan = open_scan(interests, room)
         self._order = np.argsort(np.diff(self._c.topic_ptr), kind="stable").astype(np.int32)
-        self._notes = new_notes(instance.n_nodes, room)
+        everyone = np.arange(instance.n_nodes, dtype=np.int32)
+        self._notes = new_notes(rooms(interests, everyone, room))
         self._degree = np.zeros(instance.n_nodes, dtype=np.int32)
         wanted = int(np.count_nonzero(self._c.open_count))
         self._mu = instance.n_subscriptions - wanted  # each edge joins at least one pair
@@ -109,6 +122,7 @@ class _Run:
         self._gains = np.empty(self._stop, dtype=np.int32)
         self._n_edges = 0
         self._n_scanned = 0
+        self._told = 0.0
 
     def edges(self) -> Edges:
         """Run to the end."""
@@ -132,35 +146,48 @@ class _Run:
 
     def _run_levels(self, cap: int) -> None:
         """Add the best edges under a degree limit, down to those that gain one."""
-        while self._n_edges < self._stop:
-            noted, other = find_level(self._notes, self._degree, cap)
-            level = max(noted, other)
-            if level < LOWEST:
-                break
-            if noted == level:  # what is known first: it may make a scan needless
-                self._add(run_level, self._notes, level, cap)
-            if self._n_edges < self._stop:
-                self._scan_for(level, cap)
-        self._add(join_topics, self._order, 1, cap)
+        floor = UNKNOWN
+        while floor > LOWEST and self._n_edges < self._stop:
+            # High levels are many and concern few rows: those below half of a level wait.
+            everyone = np.arange(len(self._degree), dtype=np.int32)
+            highest = max(find_level(self._notes, self._degree, cap, everyone))
+            floor = max(LOWEST, highest // 2)
+            rows = rows_above(self._notes, self._degree, cap, floor)
+            self._run_rows(rows, floor, cap)
+        self._order = self._order[self._c.open_count[self._order] > 1]
+        self._add(lambda *rest: join_topics(self._c, self._order, *rest), (), 1, cap)
 
-    def _add(self, kernel: Callable[..., int], pairs: object, level: int, cap: int) -> None:
+    def _run_rows(self, rows: Ints, floor: int, cap: int) -> None:
+        """Add the best edges of some rows, down to those that gain `floor`."""
+        notes, degree = self._notes, self._degree
+        while self._n_edges < self._stop:
+            noted, other = find_level(notes, degree, cap, rows)
+            level = max(noted, other)
+            if level < floor:
+                return
+            if noted == level:  # what is known first: it may make a scan needless
+                self._add(
+                    lambda *rest: run_level(self._c, notes, rows, *rest), (level,), level, cap
+                )
+            if self._n_edges < self._stop:
+                self._scan_for(level, cap, due_rows(notes, degree, cap, level, rows))
+
+    def _add(self, kernel: Callable[..., int], gain: tuple[int, ...], level: int, cap: int) -> None:
         """Add edges by a kernel, and look at the clock from time to time."""
-        by_degree, before = self._rule.by_degree, -1
-        limit = (level,) if kernel is run_level else ()
+        before = -1
         while before < self._n_edges < self._stop:
             before = self._n_edges
             stop = min(self._stop, before + EDGES_AT_ONCE)
             self._n_edges = kernel(
-                self._c, pairs, self._degree, by_degree, cap, *limit,
+                self._degree, self._rule.by_degree, cap, *gain,
                 self._edges, self._gains, before, stop,
             )  # fmt: skip
             self._report(level, 0)
             if self._n_edges < stop:
                 return
 
-    def _scan_for(self, level: int, cap: int) -> None:
-        """Scan all rows that may hold more pairs of the level."""
-        rows = due_rows(self._notes, self._degree, cap, level)
+    def _scan_for(self, level: int, cap: int, rows: Ints) -> None:
+        """Scan rows that may hold more pairs of the level."""
         if len(rows) == 0:
             return
         self._report(level, len(rows))
@@ -170,6 +197,10 @@ class _Run:
         self._n_scanned += len(rows)
 
     def _report(self, level: int, n_rows: int) -> None:
+        now = time.monotonic()
+        if now < self._told + SILENCE and not n_rows > MANY:
+            return
+        self._told = now
         n_open = int(np.count_nonzero(self._c.open_count > 1))
         scanned = min(1.0, self._n_scanned / max(1.0, SCANS * len(self._degree)))
         added = min(1.0, self._n_edges / max(1, self._stop))

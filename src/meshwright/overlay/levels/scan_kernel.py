@@ -46,9 +46,10 @@ class Linked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What scans found, a row each: partners that take part first, then full ones."""
+    """What scans found, row after row: partners that take part first, then full ones."""
 
-    partner: Ints  # rows x room
+    row: Longs  # by row: where its room begins, and at the end where the last one's ends
+    partner: Ints
     gain: Ints
     used: Ints  # by row: how many partners
     bound: Ints  # by row: the largest gain among the pairs not kept that take part
@@ -62,10 +63,24 @@ class Counts(NamedTuple):
     touched: Unsigned  # by node, and one more
 
 
-def new_found(n_rows: int, room: int) -> Found:
-    """Return room for what scans of so many rows find."""
-    ints = lambda *shape: np.zeros(shape, dtype=np.int32)  # noqa: E731
-    return Found(ints(n_rows, room), ints(n_rows, room), ints(n_rows), ints(n_rows), ints(n_rows))
+def new_found(interests: Interests, rows: Ints, room: int) -> Found:
+    """Return room for what scans of some rows find."""
+    row = rooms(interests, rows, room)
+    ints = lambda size: np.zeros(size, dtype=np.int32)  # noqa: E731
+    n = len(rows)
+    return Found(row, ints(row[-1]), ints(row[-1]), ints(n), ints(n), ints(n))
+
+
+def rooms(interests: Interests, rows: Ints, room: int) -> Longs:
+    """Return where the room of each row begins, and where that of the last one ends.
+
+    A node that wants much has partners at many levels and is a partner of many, so it has room for
+    more; one that wants a single topic has no pair that gains two.
+    """
+    sizes = np.diff(interests.indptr)[rows]
+    return np.concatenate(
+        ([0], np.cumsum(np.where(sizes < LOWEST, 0, np.maximum(sizes // 4, room))))
+    )
 
 
 def new_counts(n_nodes: int) -> Counts:
@@ -157,13 +172,17 @@ def count_left_out(i, linked, slot, counts, n_touched):
 @njit(cache=True, nogil=True)
 def scan_rows(i, linked, cap, rows, first, last, counts, found):
     """Scan the rows from `first` to `last` of a list; what is found goes to the same places."""
-    room = found.partner.shape[1]
-    full_room = room // FULL_SHARE if cap < NO_CAP else 0
-    key, partner = np.empty(room - full_room, np.int64), np.empty(room - full_room, np.int32)
-    full_key, full = np.empty(full_room, np.int64), np.empty(full_room, np.int32)
+    largest = 0
+    for row in range(first, last):
+        largest = max(largest, found.row[row + 1] - found.row[row])
+    keys, partners = np.empty(largest, np.int64), np.empty(largest, np.int32)
     gains, degree = counts.gains, linked.degree
     for row in range(first, last):
-        u = rows[row]
+        u, begin = rows[row], found.row[row]
+        room = found.row[row + 1] - begin
+        full_room = room // FULL_SHARE if cap < NO_CAP else 0
+        key, partner = keys[: room - full_room], partners[: room - full_room]
+        full_key, full = keys[room - full_room : room], partners[room - full_room : room]
         left_out = longest_slot(i, linked, u)
         n_touched = count_row(i, linked, u, left_out, counts)
         if n_touched > 0:
@@ -184,10 +203,10 @@ def scan_rows(i, linked, cap, rows, first, last, counts, found):
                 used, lost = keep(key, partner, used, its, w)
                 bound = max(bound, np.int32(lost >> 32))
         for k in range(used):
-            found.partner[row, k], found.gain[row, k] = partner[k], key[k] >> 32
+            found.partner[begin + k], found.gain[begin + k] = partner[k], key[k] >> 32
         for k in range(n_full):
-            found.partner[row, used + k] = full[k]
-            found.gain[row, used + k] = full_key[k] >> 32
+            found.partner[begin + used + k] = full[k]
+            found.gain[begin + used + k] = full_key[k] >> 32
         found.used[row], found.bound[row], found.rest[row] = used + n_full, bound, rest
 
 
