@@ -118,6 +118,7 @@ def measure(name: str, source: str, graph: csr_matrix) -> list[tuple[str, str, s
         "assortativity": f"{assortativity(relations, degrees):.2f}",
         "unrelated": f"{(degrees == 0).mean():.1%}",
         "incidences": f"{int((followers * (followers - 1) // 2).sum()):,}",
+        "most similar": f"shares {most_shared(graph):.0%} of a user's topics",
         "gm": links(graph),
     }
     print(f"{name} {source}")
@@ -136,6 +137,18 @@ def assortativity(relations: csr_matrix, degrees: Ints) -> float:
     """Return the correlation of the degrees at both ends of a relation."""
     one, other = relations.nonzero()
     return float(np.corrcoef(degrees[one], degrees[other])[0, 1])
+
+
+def most_shared(graph: csr_matrix) -> float:
+    """Return the share of its topics that a user has in common with the one most similar to it."""
+    subscribers = graph.T.tocsr()
+    sizes = np.diff(graph.indptr)
+    most = np.zeros(len(sizes), dtype=np.int64)
+    for start in range(0, len(sizes), ROWS_AT_ONCE):
+        shared = (graph[start : start + ROWS_AT_ONCE] @ subscribers).tocoo()
+        users = shared.row + start
+        np.maximum.at(most, users, np.where(shared.col == users, 0, shared.data))
+    return float((most[sizes > 0] / sizes[sizes > 0]).mean())
 
 
 def links(graph: csr_matrix) -> str:
