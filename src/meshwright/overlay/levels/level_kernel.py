@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import drop_connected, join
+from meshwright.kernels.components import drop_connected, join_two
 from meshwright.overlay.levels.scan_kernel import LOWEST
 
 SEARCH = 16  # a list so many times longer than another is searched, not walked over
@@ -130,34 +130,50 @@ def noted_pairs(notes, degree, cap, level, rows):
 
 
 @njit(cache=True)
-def gain_of(c, u, w):
-    """Return the gain of a pair; one that gains less than LOWEST may be said to gain nothing."""
+def next_slot(topics, low, high, topic):
+    """Return the first slot from `low` to `high` whose topic is not before the given one."""
+    while low < high:
+        middle = (low + high) // 2
+        if topics[middle] < topic:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def link(c, u, w, least):
+    """Join the components of each common topic if that gains `least` or more; return the gain.
+
+    A pair that gains less than LOWEST may be said to gain nothing.
+    """
     topics, slot_label = c.topics, c.slot_label
     i, end_i = c.indptr[u], c.row_end[u]
-    j, end_j = c.indptr[w], c.row_end[w]
-    if end_i - i < end_j - j:
-        i, end_i, j, end_j = j, end_j, i, end_i
-    search = end_i - i > SEARCH * (end_j - j)
+    first, end_j = c.indptr[w], c.row_end[w]
+    if end_i - i < end_j - first:
+        i, end_i, first, end_j = first, end_j, i, end_i
+    begin, search = i, end_i - i > SEARCH * (end_j - first)
     gain = 0
-    while i < end_i and j < end_j:
-        if gain + end_j - j < LOWEST:  # of no use at any level
-            break
-        b = topics[j]
-        if search:  # the place of b in the longer list
-            low, high = i, end_i
-            while low < high:
-                middle = (low + high) // 2
-                if topics[middle] < b:
-                    low = middle + 1
+    for joins in range(2):
+        i, j = begin, first
+        while i < end_i and j < end_j:
+            if not joins and gain + end_j - j < LOWEST:
+                return 0
+            b = topics[j]
+            if search:
+                i = next_slot(topics, i, end_i, b)
+                if i == end_i:
+                    break
+            a = topics[i]
+            if a == b and slot_label[i] != slot_label[j]:
+                if joins:
+                    join_two(c, a, slot_label[i], slot_label[j])
                 else:
-                    high = middle
-            i = low
-            if i == end_i:
-                break
-        a = topics[i]
-        gain += a == b and slot_label[i] != slot_label[j]
-        i += a <= b
-        j += b <= a
+                    gain += 1
+            i += a <= b
+            j += b <= a
+        if gain < least:
+            break
     return gain
 
 
@@ -213,13 +229,13 @@ def run_level(c, notes, rows, degree, by_degree, cap, level, edges, gains, n_edg
                     heads = longer(heads, now)
                 before[pair], heads[now] = heads[now], pair
                 continue
-            gain = gain_of(c, u, w)
-            if gain >= level and n_edges == stop:
+            if n_edges == stop:
                 return n_edges
+            gain = link(c, u, w, level)
             noted[place] = 0 if gain >= level else gain
             if gain >= level:
                 edges[n_edges, 0], edges[n_edges, 1] = u, w
-                gains[n_edges] = join(c, u, w)
+                gains[n_edges] = gain
                 n_edges += 1
                 degree[u] += 1
                 degree[w] += 1

@@ -19,6 +19,7 @@ from numba import njit
 
 LOWEST = 2  # pairs that gain less are left to the last level
 LOOK_UP = 16  # asking a partner for a topic, in positions walked over
+ROOM_SHARE = 4  # a row has room for a quarter as many partners as its node wants topics
 FULL_SHARE = 4  # under a degree limit a quarter of the room is for partners that are full
 NO_CAP = 2**31 - 1
 
@@ -74,13 +75,12 @@ def new_found(interests: Interests, rows: Ints, room: int) -> Found:
 def rooms(interests: Interests, rows: Ints, room: int) -> Longs:
     """Return where the room of each row begins, and where that of the last one ends.
 
-    A node that wants much has partners at many levels and is a partner of many, so it has room for
-    more; one that wants a single topic has no pair that gains two.
+    A node that wants much has partners at many levels, so it has room for more; one that wants a
+    single topic has no pair that gains two.
     """
     sizes = np.diff(interests.indptr)[rows]
-    return np.concatenate(
-        ([0], np.cumsum(np.where(sizes < LOWEST, 0, np.maximum(sizes // 4, room))))
-    )
+    room_of = np.where(sizes < LOWEST, 0, np.maximum(sizes // ROOM_SHARE, room))
+    return np.concatenate(([0], np.cumsum(room_of)))
 
 
 def new_counts(n_nodes: int) -> Counts:
