@@ -100,7 +100,8 @@ def test_means_are_over_the_rows_wanted():
 
 def test_every_table_and_figure_is_an_experiment():
     wanted = {f"{key}-{part}" for key, parts in EVALUATIONS.items() for part in parts.split()}
-    assert set(EXPERIMENTS) == wanted | {"icdcs16-fig4-ego"}
+    beside = {f"ton11-fig{n}-each" for n in (2, 3, 7, 17, 18, 19)}
+    assert set(EXPERIMENTS) == wanted | beside | {"icdcs16-fig4-ego"}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -324,3 +325,17 @@ def test_the_share_of_the_overlay_is_that_of_the_papers_arithmetic():
     assert found is not None
     assert found.numbers[0][0] == pytest.approx(100 * 0.573 / 0.734)
     assert verdict(found, at_paper_size=True) == HOLDS
+
+
+def test_a_share_that_should_rise_is_held_against_its_ends():
+    claim = next(one for one in EXPERIMENTS["disc12-fig2b"].claims if "rises" in one.text)
+
+    def rows(last: float) -> list[dict]:
+        return [
+            {"workload_family": name, "workload_topics": topics, "naive": True, "share": share}
+            for name in ("expo", "zipf", "unif")
+            for topics, share in ((100, 0.01), (1000, last))
+        ]
+
+    assert verdict(claim.find(rows(0.02)), at_paper_size=True) == HOLDS
+    assert verdict(claim.find(rows(0.005)), at_paper_size=True) == DIFFERS

@@ -6,6 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
+from meshwright.experiments.ledger import UNEXPLAINED
 from meshwright.experiments.model import PAPERS
 from meshwright.experiments.registry import EXPERIMENTS
 from meshwright.experiments.samples import GRAPHS
@@ -40,6 +41,7 @@ def test_no_row_below_the_papers_size_or_on_few_seeds_holds_and_what_differs_say
     for line in rows:
         if "**differs**" in line:
             assert re.search(r"\*\*differs\*\*( \([^)]*\))?\. [A-Z]", line), line
+            assert UNEXPLAINED not in line
 
 
 def test_the_figures_of_the_ledger_are_there():

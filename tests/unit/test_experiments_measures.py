@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from meshwright.experiments import measure_assignment, measure_overlay, measure_routing
 from meshwright.experiments.measure_time import share
 from meshwright.experiments.model import Cell
 from meshwright.experiments.run import measure
-from meshwright.experiments.workloads import draw_instance, family, instance_of
+from meshwright.experiments.workloads import (
+    EACH,
+    draw_each,
+    draw_instance,
+    family,
+    instance_of,
+)
 from meshwright.overlay import design
 from meshwright.routing import simulate
 from meshwright.smallworld import design as design_world
@@ -114,3 +121,11 @@ def test_equal_descriptions_draw_equal_workloads():
     again = draw_instance("zipf", 30, 20, 2, 5, 2.0, "successive", 7)
     assert again.digest == draw_instance("zipf", 30, 20, 2, 5, 2.0, "successive", 7).digest
     assert again.digest != draw_instance("zipf", 30, 20, 2, 5, 2.0, "successive", 8).digest
+
+
+def test_each_topic_is_wanted_with_its_probability_whatever_the_size():
+    workload = family("unif", 2000, 50, (10, 10), 3, draw=EACH)
+    sizes = np.diff(instance_of(workload, NOWHERE).indptr)
+    assert sizes.mean() == pytest.approx(10, abs=0.3)
+    assert sizes.std() == pytest.approx((10 * (1 - 10 / 50)) ** 0.5, abs=0.2)
+    assert instance_of(workload, NOWHERE).digest == draw_each(2000, 50, 10, 3).digest

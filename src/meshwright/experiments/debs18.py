@@ -10,6 +10,13 @@ from meshwright.experiments.findings import at_most, mean, number, ordered, valu
 from meshwright.experiments.model import Claim, Experiment, Finding, Rows
 from meshwright.experiments.partial_claims import spread_claims
 from meshwright.experiments.partial_grids import draw_spreads, spreads
+from meshwright.experiments.reasons import (
+    BOTH_WAYS,
+    GRAPH_DECIDES,
+    LONE_SUBSCRIBERS,
+    OVERLAY_SHARE,
+    PUBLICATIONS,
+)
 from meshwright.experiments.world_grids import (
     ALL_SYSTEMS,
     FINGERS,
@@ -26,14 +33,6 @@ from meshwright.experiments.world_grids import (
 )
 from meshwright.experiments.world_tables import TABLE_3, TABLE_4, TABLE_5
 
-GRAPHS = (
-    "The samples are of other graphs than the paper's, one campus and a union of ego networks: how "
-    "far neighbours share interests decides what overlay and routing gain."
-)
-LAWS = (
-    "The paper leaves open how publications, ids and ties are drawn; ours are those of the design "
-    "page, and the ratio moves with Scribe's own paths."
-)
 NODES = (1000, 10_000)
 
 
@@ -56,7 +55,7 @@ def _row(graph: str, system: tuple[str, str], paper: Sequence[float], fingers: s
 
     told = "overhead {:g}, {:g}; path {:g}, {:g}".format(*paper)
     text = f"{name_of(*system)} against Scribe(-) on {name}1K, {name}10K; {fingers} fingers"
-    return Claim(text, told, find, GRAPHS, at_default=True)
+    return Claim(text, told, find, GRAPH_DECIDES, at_default=True)
 
 
 def _both(find: Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]], graph: str):  # type: ignore[no-untyped-def]
@@ -102,7 +101,13 @@ def _orders(graph: str) -> list[Claim]:
             return [pair for one, other in pairs for pair in _less(one, other)(rows, fingers, at)]
 
         claims.append(
-            Claim(f"{name}: {text}", "on 1K and 10K", _both(find, graph), GRAPHS, at_default=True)
+            Claim(
+                f"{name}: {text}",
+                "on 1K and 10K",
+                _both(find, graph),
+                GRAPH_DECIDES,
+                at_default=True,
+            )
         )
     return claims  # fmt: skip
 
@@ -134,13 +139,14 @@ def _ratio(
     text: str,
     paper: float,
     find: Callable[[Rows], float],
+    why: str = PUBLICATIONS,
     form: str = "{:.3f}",
 ) -> Claim:
     return Claim(
         text,
         form.format(paper),
         lambda rows: number(find(rows), paper, form),
-        LAWS,
+        why,
         at_default=True,
     )
 
@@ -227,7 +233,8 @@ EXPERIMENTS = (
                 "FB1K: share of the gain in overhead that comes from the overlay, %",
                 78.0,
                 lambda rows: _overlay_share(rows, workload_nodes=1000),
-                form="{:.1f}",
+                GRAPH_DECIDES,
+                "{:.1f}",
             ),
             Claim(
                 "FB10K: seconds to compute the overlay SL",
@@ -277,7 +284,7 @@ EXPERIMENTS = (
                 "Po has the least overhead, then Pie, then Pal",
                 "on FB and TW, 1K and 10K",
                 _routing_order,
-                GRAPHS,
+                GRAPH_DECIDES,
                 at_default=True,
             ),
         ],
@@ -293,9 +300,10 @@ EXPERIMENTS = (
             _ratio("BeaConvey(SL, Pie) against Scribe(-), mean over topics", 0.594,
                    _mean_over("overhead", "SL", "pie", T)),
             Claim("BeaConvey has less overhead than Scribe and iScribe on the same overlay",
-                  "at every point", _same_overlay, LAWS, at_default=True),
+                  "at every point", _same_overlay, PUBLICATIONS, at_default=True),
             Claim("Short fingers matter more: BeaConvey(S) below BeaConvey(L)",
-                  "at every point", _order_of(("S", "pie"), ("L", "pie")), LAWS, at_default=True),
+                  "at every point", _order_of(("S", "pie"), ("L", "pie")), PUBLICATIONS,
+                  at_default=True),
         ],
     ),
     Experiment(
@@ -307,12 +315,13 @@ EXPERIMENTS = (
         RINGS,
         [
             _ratio("Mean path of BeaConvey(SL, Pie)", 4.88,
-                   lambda rows: mean(rows, "hops_mean", overlay="SL", method="pie"), form="{:.2f}"),
+                   lambda rows: mean(rows, "hops_mean", overlay="SL", method="pie"), BOTH_WAYS,
+                   "{:.2f}"),
             _ratio("Mean path of Scribe(-)", 7.20,
-                   lambda rows: mean(rows, "hops_mean", overlay="-", method="scribe"),
-                   form="{:.2f}"),
+                   lambda rows: mean(rows, "hops_mean", overlay="-", method="scribe"), BOTH_WAYS,
+                   "{:.2f}"),
             Claim("BeaConvey has the shortest paths on the same overlay", "at every point",
-                  _shortest_path, LAWS, at_default=True),
+                  _shortest_path, PUBLICATIONS, at_default=True),
         ],
     ),
     Experiment(
@@ -324,9 +333,10 @@ EXPERIMENTS = (
         RINGS,
         [
             _ratio("BeaConvey(SL, Pie) against Scribe(-) at 10,000 topics", 0.379,
-                   lambda rows: against_base(_at_most_topics(rows), "overhead", "SL", "pie")),
+                   lambda rows: against_base(_at_most_topics(rows), "overhead", "SL", "pie"),
+                   LONE_SUBSCRIBERS),
             _ratio("Of that gain, from the overlay, %", 5.1,
-                   lambda rows: _overlay_share(_at_most_topics(rows)), form="{:.1f}"),
+                   lambda rows: _overlay_share(_at_most_topics(rows)), OVERLAY_SHARE, "{:.1f}"),
             _ratio("Of that gain, from the routing, %", 94.9,
                    lambda rows: 100 - _overlay_share(_at_most_topics(rows)),
                    form="{:.1f}"),
@@ -335,7 +345,7 @@ EXPERIMENTS = (
             _ratio("BeaConvey(S, Pie) against Scribe(-), mean over topics", 0.653,
                    _mean_over("overhead", "S", "pie", T)),
             Claim("Long fingers matter more: BeaConvey(L) below BeaConvey(S)", "at every point",
-                  _order_of(("L", "pie"), ("S", "pie")), LAWS, at_default=True),
+                  _order_of(("L", "pie"), ("S", "pie")), PUBLICATIONS, at_default=True),
         ],
     ),
     Experiment(
@@ -359,11 +369,11 @@ EXPERIMENTS = (
         SIZES,
         [
             _ratio(f"{routing.title()}: {what} against Scribe(-), mean over nodes", paper,
-                   _mean_over(column, "SL", routing, V))
-            for column, what, papers in (
-                ("overhead", "overhead", (0.592, 1.006, 0.835)),
-                ("hops_mean", "average path", (1.96, 1.3, 1.3)),
-                ("hops_max", "longest path", (6.61, 3.35, 3.80)),
+                   _mean_over(column, "SL", routing, V), why)
+            for column, what, papers, why in (
+                ("overhead", "overhead", (0.592, 1.006, 0.835), PUBLICATIONS),
+                ("hops_mean", "average path", (1.96, 1.3, 1.3), BOTH_WAYS),
+                ("hops_max", "longest path", (6.61, 3.35, 3.80), BOTH_WAYS),
             )
             for routing, paper in zip(("po", "pal", "pie"), papers, strict=True)
         ],

@@ -5,8 +5,6 @@ from __future__ import annotations
 from meshwright.experiments.findings import at_least, mean, ordered, trend
 from meshwright.experiments.model import Claim, Experiment
 from meshwright.experiments.partial_claims import (
-    BUDGET,
-    DENSE,
     at_last,
     by_budget,
     by_equal_edges,
@@ -40,6 +38,7 @@ from meshwright.experiments.partial_grids import (
     spreads,
     table_on_graphs,
 )
+from meshwright.experiments.reasons import MORE_EDGES, SIZES_AND_TOPICS, SPREAD_OF_SIZES
 
 EXPERIMENTS = (
     Experiment(
@@ -103,7 +102,7 @@ EXPERIMENTS = (
                 "GPA, GPM and SpiderCastM rise with |V|",
                 "rise noticeably",
                 ends_rise("workload_nodes", dict.fromkeys(FAMILIES, True)),
-                DENSE,
+                SPREAD_OF_SIZES,
             ),
             Claim(
                 "Support drops from Expo and Zipf to Unif (GPM)",
@@ -113,7 +112,7 @@ EXPERIMENTS = (
                      mean(of_family(rows, "unif"), "support", method="gpm"))
                     for name in ("expo", "zipf")
                 ),
-                DENSE,
+                SPREAD_OF_SIZES,
             ),
             Claim(
                 "GPA >= GPM >= SpiderCastM >= RandomM everywhere",
@@ -134,12 +133,13 @@ EXPERIMENTS = (
                 "GPM falls as topics grow tenfold",
                 "65.3% to 24.4%, by 40.9 points",
                 topics_fall,
-                DENSE,
+                SIZES_AND_TOPICS,
                 at_default=True,
             ),
-            Claim("Zipf: GPM falls only by", "0.39 points", zipf_falls, DENSE, at_default=True),
+            Claim("Zipf: GPM falls only by", "0.39 points", zipf_falls, SIZES_AND_TOPICS,
+                  at_default=True),
             *per_family("GPM minus RandomM, mean over |T|, points", (26.7, 22.0, 14.7),
-                         mean_gap("workload_topics"), at=True),
+                         mean_gap("workload_topics"), SIZES_AND_TOPICS, at=True),
             Claim(
                 "Support falls with |T| for all methods",
                 "decreases",
@@ -150,7 +150,7 @@ EXPERIMENTS = (
                     for pair in trend(of_family(rows, name), "support", "workload_topics",
                                       rising=False, method=method)
                 ),
-                DENSE,
+                SIZES_AND_TOPICS,
                 at_default=True,
             ),
             Claim(
@@ -195,14 +195,14 @@ EXPERIMENTS = (
                 "GPA >= GPM >= SpiderCastM >= RandomM at every ratio",
                 "at every ratio",
                 ranked(by_budget, "workload_family", "ratio"),
-                BUDGET,
+                MORE_EDGES,
                 at_default=True,
             ),
             Claim(
                 "The same, all stopped at equal edges",
                 "at every ratio",
                 ranked(by_equal_edges, "workload_family", "ratio"),
-                BUDGET,
+                MORE_EDGES,
                 at_default=True,
             ),
             *[

@@ -131,13 +131,16 @@ def _heading(entries: Sequence[Entry]) -> list[str]:
         f"- **{HOLDS}**: the ordering at every point, or a number within 5%.",
         f"- **{CLOSE}**: within 20%. A row run {BELOW}, or on fewer than {FULL_SEEDS} seeds, is "
         "*close* at best, and says so.",
-        f"- **{DIFFERS}**: neither; the sentence gives the reason we think of, not one that was "
-        "isolated.",
+        f"- **{DIFFERS}**: neither; the sentence says why: by runs of their own that changed one "
+        'thing, and where none was made it says "we think".',
         "",
         "FB and TW are samples of Cornell5 (Facebook100) and of ego-Twitter, not of the papers' "
         "own graphs, which are not public; ego is ego-Facebook. The content-based workloads of "
         "paper 5 follow its description, since its generator is not public. So shapes and "
         "orderings are compared there, not digits. No workload was tuned to make a claim hold.",
+        "",
+        "Experiments named -ego and -each stand beside the papers' own: another graph, and another "
+        "reading of how paper 2 draws its workloads.",
         "",
     ]
 

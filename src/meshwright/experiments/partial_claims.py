@@ -22,26 +22,18 @@ from meshwright.experiments.partial_grids import (
     RANKED,
     TITLES,
 )
+from meshwright.experiments.reasons import (
+    DEGREE_BUDGET,
+    EDGE_BUDGET,
+    FEW_BOUND,
+    FIFTH_OF_EDGES,
+    MORE_EDGES,
+    OTHER_GRAPHS,
+    SPIDER_GAP,
+    SPREAD_OF_SIZES,
+)
 
 POINTS = "{:.1f} points"
-GRAPHS = "The samples are of other graphs than the paper's, with other hubs."
-DEGREES = (
-    "The maximum degree of minmax, of which the ratio is taken, is another one on our samples (the "
-    "paper's FB1K: 231), and so is the budget."
-)
-FEWER_EDGES = (
-    "Minmax completes our samples with fewer edges than the paper's (about 6,850 on FB1K: a fifth "
-    "makes the average degree of 2.74), so a fifth of them is a smaller budget for GPA."
-)
-DENSE = (
-    "The paper leaves open how the sizes from 20 to 600 are spread and how topics are drawn by "
-    "their probabilities; ours are uniform sizes (310 on average) drawn without replacement, and "
-    "these decide how much nodes share."
-)
-BUDGET = (
-    "The maximum degree of minmax times the ratio allows many more edges than the ratio of its "
-    "edges, so GPM may use more edges than GPA is given."
-)
 
 
 def by_budget(rows: Rows) -> Rows:
@@ -107,36 +99,35 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             f"{name}: GPA >= GPM >= SpiderCastM >= RandomM at every ratio",
             "at every ratio",
             ranked(by_budget, "ratio"),
-            BUDGET,
+            MORE_EDGES,
             at_default=True,
         ),
         Claim(
             f"{name}: the same, all stopped at equal edges",
             "at every ratio",
             ranked(by_equal_edges, "ratio"),
-            BUDGET,
+            MORE_EDGES,
             at_default=True,
         ),
         Claim(
             f"{name}: all methods use roughly the same number of edges (ratio 0.2)",
             "roughly the same",
             _edges_used,
-            "A share of the maximum degree of minmax binds few nodes: degrees are uneven, so the "
-            "same share of the degree lets through more edges than the share of the edges.",
+            FEW_BOUND,
             at_default=True,
         ),
         Claim(
             f"{name}: 80% support by GPA and GPM with 20% of the budget",
             "over 80%",
             _eighty,
-            FEWER_EDGES,
+            EDGE_BUDGET,
             at_default=True,
         ),
         Claim(
             f"{name}: RandomA is about RandomM",
             "negligible difference",
             _random_alike,
-            GRAPHS,
+            OTHER_GRAPHS,
             at_default=True,
         ),
     ]
@@ -146,7 +137,7 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
                 f"{name}: GPM minus SpiderCastM, on average",
                 f"{spider} points",
                 lambda rows: number(_gap(by_budget(rows), "spidercast"), spider, POINTS),
-                GRAPHS,
+                SPIDER_GAP,
                 at_default=True,
             )
         )
@@ -160,35 +151,35 @@ def hub_claims(name: str) -> list[Claim]:
             f"{name}: GPM at ratio 0.15",
             "94.3%",
             lambda rows: number(percent(rows, "gpm", ratio=0.15), 94.3, "{:.1f}%"),
-            DEGREES,
+            DEGREE_BUDGET,
             at_default=True,
         ),
         Claim(
             f"{name}: maximum degree of a complete overlay by MinMax-ODA",
             "231",
             lambda rows: number(mean(by_budget(rows), "budget_degree", ratio=1.0), 231, "{:.0f}"),
-            GRAPHS,
+            OTHER_GRAPHS,
             at_default=True,
         ),
         Claim(
             f"{name}: GPA complete at ratio 0.2",
             "100%",
             lambda rows: number(percent(rows, "gpa", ratio=0.2), 100, "{:.1f}%"),
-            FEWER_EDGES,
+            EDGE_BUDGET,
             at_default=True,
         ),
         Claim(
             f"{name}: average degree of GPA at ratio 0.2",
             "2.74",
             lambda rows: number(mean(rows, "average_degree", method="gpa", ratio=0.2), 2.74),
-            FEWER_EDGES,
+            FIFTH_OF_EDGES,
             at_default=True,
         ),
         Claim(
             f"{name}: maximum degree of GPA at ratio 0.2",
             "373",
             lambda rows: number(mean(rows, "max_degree", method="gpa", ratio=0.2), 373, "{:.0f}"),
-            GRAPHS,
+            OTHER_GRAPHS,
             at_default=True,
         ),
     ]
@@ -222,7 +213,7 @@ def table_claims() -> list[Claim]:
                     lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
                         mean(rows, "support", **kind), paper, "{:.3f}"
                     ),
-                    FEWER_EDGES if method == "gpa" else DEGREES,
+                    EDGE_BUDGET if method == "gpa" else DEGREE_BUDGET,
                     at_default=True,
                 )
             )
@@ -236,7 +227,7 @@ def table_claims() -> list[Claim]:
                 lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
                     _gap(rows, "random-max", **kind), paper, POINTS
                 ),
-                DEGREES,
+                DEGREE_BUDGET,
                 at_default=True,
             )
         )
@@ -251,7 +242,7 @@ def table_claims() -> list[Claim]:
                 )
                 for g in ("fb", "tw")
             ),
-            GRAPHS,
+            OTHER_GRAPHS,
             at_default=True,
         )
     )
@@ -262,6 +253,7 @@ def per_family(
     text: str,
     papers: tuple[float, float, float],
     find: Callable[[Rows], float],
+    why: str = SPREAD_OF_SIZES,
     *,
     at: bool = False,
 ) -> list[Claim]:
@@ -273,7 +265,7 @@ def per_family(
             lambda rows, name=name, paper=paper: number(  # type: ignore[misc]
                 find(where(rows, workload_family=name)), paper, "{:.1f}"
             ),
-            DENSE,
+            why,
             at_default=at,
         )
         for name, paper in zip(FAMILIES, papers, strict=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from meshwright.errors import unknown_choice
-from meshwright.experiments import debs18, disc12, icdcs16, icde11, ton11
+from meshwright.experiments import debs18, disc12, icdcs16, icde11, ton11, ton11_each
 from meshwright.experiments.model import Experiment
 
-PAPER_MODULES = (icdcs16, ton11, disc12, debs18, icde11)
+PAPER_MODULES = (icdcs16, ton11, ton11_each, disc12, debs18, icde11)
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.id: experiment for module in PAPER_MODULES for experiment in module.EXPERIMENTS
 }

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 
 from meshwright.experiments.chart import Panel, Series, draw
 from meshwright.experiments.degree_claims import (
-    CHANCE,
-    TIES,
     S,
     T,
     V,
@@ -26,6 +24,7 @@ from meshwright.experiments.degree_claims import (
 from meshwright.experiments.findings import at_most, mean, ratio_mean, values, where
 from meshwright.experiments.model import Cell, Claim, Experiment, Rows
 from meshwright.experiments.partial_grids import cell, seeds
+from meshwright.experiments.reasons import EQUAL_SIZES, EVEN_TIES, EXTRA_EDGES, TIES_UNTOLD
 from meshwright.experiments.workloads import family
 
 NODES = tuple(range(1000, 10_001, 1000))
@@ -41,15 +40,16 @@ LABELS = {
     "cd2": "CD-ODA-II",
 }
 TEN = (10, 10)
+FIXED = "successive"  # so many topics a node
 
 
-def by_nodes(*topics: int) -> Callable[[bool], Sequence[Cell]]:
+def by_nodes(*topics: int, draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Figs. 2 to 6: uniform interests, 10 subscriptions."""
 
     def cells(full: bool) -> list[Cell]:
         return [
             cell(
-                family("unif", nodes, n_topics, TEN, seed),
+                family("unif", nodes, n_topics, TEN, seed, draw=draw),
                 method,
                 seed,
                 cost=nodes / 5000,
@@ -64,18 +64,21 @@ def by_nodes(*topics: int) -> Callable[[bool], Sequence[Cell]]:
     return cells
 
 
-def by_size(methods: Sequence[str]) -> Callable[[bool], Sequence[Cell]]:
+def by_size(methods: Sequence[str], draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Figs. 7, 8 and 19: 100 nodes, 100 topics, 10 to 50 subscriptions."""
+    return lambda full: [
+        small_cell(100, 100, size, seed, method, draw)
+        for seed in seeds(full, 5)
+        for size in SIZES
+        for method in methods
+    ]
 
-    def cells(full: bool) -> list[Cell]:
-        return [
-            cell(family("unif", 100, 100, (size, size), seed), m, seed, cost=0.05, diameter=True)
-            for seed in seeds(full, 5)
-            for size in SIZES
-            for m in methods
-        ]
 
-    return cells
+def small_cell(nodes: int, topics: int, size: int, seed: int, method: str, draw: str) -> Cell:
+    """Return a cell of the small grids."""
+    workload = family("unif", nodes, topics, (size, size), seed, draw=draw)
+    cost = 0.1 if nodes > 100 else 0.05
+    return cell(workload, method, seed, cost=cost, diameter=True)
 
 
 def by_nodes_zipf(full: bool) -> list[Cell]:
@@ -93,23 +96,23 @@ def by_nodes_zipf(full: bool) -> list[Cell]:
     ]
 
 
-def stars_by_nodes(full: bool) -> list[Cell]:
+def stars_by_nodes(draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Fig. 17."""
-    return [
-        cell(family("unif", nodes, 100, TEN, seed), m, seed, cost=0.1, diameter=True)
+    return lambda full: [
+        small_cell(nodes, 100, 10, seed, method, draw)
         for seed in seeds(full, 5)
         for nodes in range(100, 1001, 100)
-        for m in STARS
+        for method in STARS
     ]
 
 
-def stars_by_topics(full: bool) -> list[Cell]:
+def stars_by_topics(draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Fig. 18."""
-    return [
-        cell(family("unif", 100, topics, (20, 20), seed), m, seed, cost=0.05, diameter=True)
+    return lambda full: [
+        small_cell(100, topics, 20, seed, method, draw)
         for seed in seeds(full, 5)
         for topics in range(100, 501, 50)
-        for m in STARS
+        for method in STARS
     ]
 
 
@@ -131,7 +134,7 @@ def figure(
     return drawn
 
 
-def _one(id: str, what: str, cells, figure, size: str, claims: Sequence[Claim]) -> Experiment:  # type: ignore[no-untyped-def]
+def one(id: str, what: str, cells, figure, size: str, claims: Sequence[Claim]) -> Experiment:  # type: ignore[no-untyped-def]
     """Return an experiment whose default grid is that of the paper."""
     return Experiment(f"ton11-{id}", what, cells, figure, size, size, claims)
 
@@ -142,7 +145,7 @@ DEGREE, AVERAGE = ("max_degree", "maximum degree"), ("average_degree", "average 
 BOTH = dict.fromkeys(("gm-id", "minmax"), False)
 
 EXPERIMENTS = (
-    _one(
+    one(
         "fig2",
         "maximum degree against nodes, 100 topics",
         by_nodes(100),
@@ -154,12 +157,12 @@ EXPERIMENTS = (
                 "The maximum degree falls with nodes for MinMax-ODA and rises for GM",
                 "falls, rises",
                 between_ends("max_degree", V, {"minmax": False, "gm-id": True}),
-                CHANCE,
+                EQUAL_SIZES,
                 at_default=True,
             ),
         ],
     ),
-    _one(
+    one(
         "fig3",
         "maximum degree against nodes, 200 topics",
         by_nodes(100, 200),
@@ -171,12 +174,12 @@ EXPERIMENTS = (
                 "The maximum degree is slightly larger with 200 topics than with 100",
                 "larger",
                 larger_with_more_topics,
-                CHANCE,
+                EQUAL_SIZES,
                 at_default=True,
             ),
         ],
     ),
-    _one(
+    one(
         "fig4",
         "average degree against nodes, 100 topics",
         by_nodes(100),
@@ -187,7 +190,7 @@ EXPERIMENTS = (
                 "Average degree of MinMax-ODA over GM's, on average",
                 "9% more",
                 percent_more(V, 9.0),
-                "Ours needs fewer extra edges: those of gain 0 are not added and raise no degree.",
+                EXTRA_EDGES,
                 at_default=True,
             ),
             Claim(
@@ -198,7 +201,7 @@ EXPERIMENTS = (
             ),
         ],
     ),
-    _one(
+    one(
         "fig5",
         "average degree against nodes, 200 topics",
         by_nodes(200),
@@ -209,12 +212,12 @@ EXPERIMENTS = (
                 "Average degree of MinMax-ODA over GM's, similar to Fig. 4",
                 "about 9% more",
                 percent_more(V, 9.0),
-                "Ours needs fewer extra edges: those of gain 0 are not added and raise no degree.",
+                EXTRA_EDGES,
                 at_default=True,
             ),
         ],
     ),
-    _one(
+    one(
         "fig6",
         "diameter against nodes, 100 topics",
         by_nodes(100),
@@ -225,14 +228,14 @@ EXPERIMENTS = (
                 "Diameter of GM (ties by id) against MinMax-ODA, on average",
                 "0.7 times",
                 times_as_large("diameter", V, 0.7),
-                CHANCE,
+                EQUAL_SIZES,
                 at_default=True,
             ),
             Claim(
                 "The same with GM's ties by degree",
                 "0.7 times",
                 times_as_large("diameter", V, 0.7, "gm"),
-                TIES,
+                EVEN_TIES,
                 at_default=True,
             ),
             Claim(
@@ -243,7 +246,7 @@ EXPERIMENTS = (
             ),
         ],
     ),
-    _one(
+    one(
         "fig7",
         "maximum degree against subscription size",
         by_size(PAIR),
@@ -255,12 +258,12 @@ EXPERIMENTS = (
                 "The maximum degree falls with the size for MinMax-ODA and rises for GM",
                 "falls, rises",
                 between_ends("max_degree", S, {"minmax": False, "gm-id": True}),
-                CHANCE,
+                EQUAL_SIZES,
                 at_default=True,
             ),
         ],
     ),
-    _one(
+    one(
         "fig8",
         "average degree against subscription size",
         by_size(PAIR),
@@ -271,7 +274,7 @@ EXPERIMENTS = (
                 "Average degree of MinMax-ODA over GM's, on average",
                 "10% more",
                 percent_more(S, 10.0),
-                CHANCE,
+                EXTRA_EDGES,
                 at_default=True,
             ),
             Claim(
@@ -282,7 +285,7 @@ EXPERIMENTS = (
             ),
         ],
     ),
-    _one(
+    one(
         "fig9",
         "maximum degree against nodes, Zipf 0.5",
         by_nodes_zipf,
@@ -293,19 +296,19 @@ EXPERIMENTS = (
                 "Maximum degree of MinMax-ODA against GM's (ties by id), on average",
                 "less than 1/7 (0.143)",
                 a_seventh,
-                CHANCE,
+                TIES_UNTOLD,
                 at_default=True,
             ),
             Claim(
                 "The same with GM's ties by degree",
                 "less than 1/7 (0.143)",
                 lambda rows: at_most(ratio_mean(rows, "max_degree", V, "minmax", "gm"), 1 / 7),
-                TIES,
+                EVEN_TIES,
                 at_default=True,
             ),
         ],
     ),
-    _one(
+    one(
         "fig10",
         "average degree against nodes, Zipf 0.5",
         by_nodes_zipf,
@@ -324,23 +327,23 @@ EXPERIMENTS = (
             ),
         ],
     ),
-    _one(
+    one(
         "fig17",
         "average degree of constant diameter overlays against nodes",
-        stars_by_nodes,
+        stars_by_nodes(),
         figure(V, "nodes", *AVERAGE, STARS),
         "100 to 1,000 nodes, 100 topics, 10 subscriptions",
         star_claims(V, 2.3, 3, 2),
     ),
-    _one(
+    one(
         "fig18",
         "average degree of constant diameter overlays against topics",
-        stars_by_topics,
+        stars_by_topics(),
         figure(T, "topics", *AVERAGE, STARS),
         "100 nodes, 100 to 500 topics, 20 subscriptions",
         star_claims(T, 1.9, 6, 2),
     ),
-    _one(
+    one(
         "fig19",
         "average degree of constant diameter overlays against subscription size",
         by_size(STARS),

@@ -12,6 +12,8 @@ import numpy as np
 
 from meshwright.values import Instance
 
+EACH = "each"  # the law of `draw_each`: sizes vary
+
 
 def family(
     name: str,
@@ -38,7 +40,16 @@ def _cached(workload: str, place: str) -> Instance:
     told = json.loads(workload)
     if "sample" in told:
         return Instance.load(Path(place) / told["sample"])
+    if told["draw"] == EACH:
+        return draw_each(told["nodes"], told["topics"], told["low"], told["seed"])
     return draw_instance(**told)
+
+
+def draw_each(nodes: int, topics: int, size: int, seed: int) -> Instance:
+    """Return a workload where each node wants each topic with probability size / topics."""
+    wants = np.random.default_rng(seed).random((nodes, topics)) < size / topics
+    indptr = np.concatenate(([0], np.cumsum(wants.sum(axis=1), dtype=np.int64)))
+    return Instance.from_arrays(indptr, np.nonzero(wants)[1].astype(np.int32), n_topics=topics)
 
 
 def draw_instance(
