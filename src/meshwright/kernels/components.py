@@ -5,9 +5,6 @@ its position in the topic-major ones (a topic's nodes in order). The label of it
 the position of one member and is kept at both, so that a scan over a topic and a comparison of
 two nodes both read along memory. The smaller component takes the label of the larger, so a
 subscription is relabelled at most log2 |V(t)| times.
-
-Kernels take the arrays they need out of the tuple once, above their loops: reading a member of a
-tuple inside a loop makes Numba count references there, which took a fifth of the time.
 """
 
 from __future__ import annotations
@@ -16,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from meshwright.kernels.compile import kernel, maker
 
 Ints = npt.NDArray[np.int32]
 Unsigned = npt.NDArray[np.uint32]  # an index that cannot be negative saves the check for it
@@ -42,17 +40,18 @@ class Components(NamedTuple):
 
 def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
     """Return the components of an overlay without edges: one per subscription."""
-    slot_at = np.argsort(topics, kind="stable").astype(np.int32)
-    position_at = np.empty_like(slot_at)
-    position_at[slot_at] = np.arange(len(topics), dtype=np.int32)
-    owner = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     counts = np.bincount(topics, minlength=n_topics)
+    topic_ptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    slot_at = np.empty(len(topics), dtype=np.int32)
+    position_at = np.empty(len(topics), dtype=np.int32)
+    nodes = np.empty(len(topics), dtype=np.uint32)
+    _put_in_topics(indptr, topics, topic_ptr[:-1].copy(), nodes, slot_at, position_at)
     return Components(
         indptr=indptr,
         row_end=indptr[1:].copy(),
         topics=topics.astype(np.uint32),
-        topic_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        nodes=owner[slot_at].astype(np.uint32),
+        topic_ptr=topic_ptr,
+        nodes=nodes,
         slot_at=slot_at,
         position_at=position_at,
         slot_label=position_at.copy(),
@@ -63,37 +62,61 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
     )
 
 
-@njit(cache=True)
-def lay_out(c, own, u):
-    """Write the labels of u by topic into `own`, which holds -1 for all topics before."""
+@kernel
+def _put_in_topics(indptr, topics, place, nodes, slot_at, position_at):
+    """Give each slot its position, in the order of nodes; `place` begins at each topic's first."""
+    for u in range(len(indptr) - 1):
+        for slot in range(indptr[u], indptr[u + 1]):
+            position = place[topics[slot]]
+            place[topics[slot]] += 1
+            nodes[position], slot_at[position], position_at[slot] = u, slot, position
+
+
+@kernel
+def lay_out(c, own, stamp, u):
+    """Write the labels of u by topic into `own`, marked by a stamp never used before."""
     topics, labels = c.topics[c.indptr[u] : c.row_end[u]], c.slot_label[c.indptr[u] : c.row_end[u]]
+    mark = np.int64(stamp) << 32
     for i in range(len(topics)):
-        own[topics[i]] = labels[i]
+        own[topics[i]] = mark | np.int64(labels[i])
 
 
-@njit(cache=True)
-def clear_away(c, own, u):
-    """Take the labels of u out of `own` again."""
-    topics = c.topics[c.indptr[u] : c.row_end[u]]
-    for i in range(len(topics)):
-        own[topics[i]] = -1
-
-
-@njit(cache=True)
-def gain_with(c, own, v):
+@kernel
+def gain_with(c, own, stamp, v):
     """Return how many topics have components that an edge to v would join. Reads only.
 
     The edge is that between v and the node laid out in `own`.
     """
     topics, labels = c.topics[c.indptr[v] : c.row_end[v]], c.slot_label[c.indptr[v] : c.row_end[v]]
+    mark = np.int64(stamp) << 32
     gain = 0
     for i in range(len(topics)):
-        mine = own[topics[i]]
-        gain += (mine >= 0) & (mine != labels[i])
+        # The difference is 0 for one component, and 2^32 or more where the other node has none.
+        apart = own[topics[i]] ^ (mark | np.int64(labels[i]))
+        gain += (apart > 0) & (apart <= 0xFFFFFFFF)
     return gain
 
 
-@njit(cache=True)
+@kernel
+def join_with(c, own, stamp, v):
+    """Add the edge between v and the node laid out in `own`, which is kept up to date.
+
+    Return the gain.
+    """
+    topics, slot_label = c.topics, c.slot_label
+    mark = np.int64(stamp) << 32
+    gain = 0
+    for slot in range(c.indptr[v], c.row_end[v]):
+        topic = topics[slot]
+        apart = own[topic] ^ (mark | np.int64(slot_label[slot]))
+        if 0 < apart <= 0xFFFFFFFF:
+            join_two(c, topic, np.int32(own[topic] & 0xFFFFFFFF), slot_label[slot])
+            own[topic] = mark | np.int64(slot_label[slot])
+            gain += 1
+    return gain
+
+
+@kernel
 def join(c, u, v):
     """Add the edge (u, v): join the components of each common topic. Return the gain."""
     topics, slot_label = c.topics, c.slot_label
@@ -110,7 +133,7 @@ def join(c, u, v):
     return gain
 
 
-@njit(cache=True)
+@kernel
 def join_two(c, topic, one, other):
     """Join two components of a topic, given by their labels."""
     slot_label, label, follower, size, slot_at = (
@@ -132,7 +155,7 @@ def join_two(c, topic, one, other):
     c.open_count[topic] -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_connected(c, u):
     """Take u's connected topics out of its row: nothing can be gained there any more."""
     topics, slot_label, open_count = c.topics, c.slot_label, c.open_count
@@ -151,14 +174,14 @@ def drop_connected(c, u):
     c.row_end[u] = kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_all_connected(c, first, last):
     """The same for the nodes from `first` to `last`."""
     for u in range(first, last):
         drop_connected(c, u)
 
 
-@njit(cache=True)
+@maker
 def join_all(c, edges):
     """Add the edges in order; return the gain of each."""
     gains = np.empty(len(edges), np.int32)
@@ -167,7 +190,7 @@ def join_all(c, edges):
     return gains
 
 
-@njit(cache=True)
+@maker
 def largest_components(c):
     """Return the members of each topic's largest component. Reads only."""
     n_topics = len(c.topic_ptr) - 1

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from meshwright.kernels.compile import kernel
 
 Ints = npt.NDArray[np.int32]
 
@@ -43,13 +44,13 @@ def new_bars(ids: Ints, *, circle: bool = False, ring: Ints | None = None) -> Ba
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_bars(bars):
     """Tell whether pairs can be out for good: ask once, above a loop. Reads only."""
     return len(bars.other_end) + len(bars.position) > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def barred(bars, u, w):
     """Tell whether a pair is out for good. Reads only."""
     if len(bars.other_end) > 0:
@@ -59,20 +60,20 @@ def barred(bars, u, w):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slot_filled(bars, u, w):
     """Tell whether the slot of u that could take w is filled. Reads only."""
     return (bars.filled[u] >> bars.phase[distance(bars, u, w)]) & 1 > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distance(bars, u, w):
     """Return the clockwise distance from u to w. Reads only."""
     away = bars.position[w] - bars.position[u]
     return away if away >= 0 else away + len(bars.position)
 
 
-@njit(cache=True)
+@kernel
 def note_edge(bars, u, w):
     """Write down an edge that was added; u is the node of the smaller id."""
     if len(bars.other_end) > 0:

@@ -8,10 +8,11 @@ afterwards for the partners found in the others.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from meshwright.kernels.compile import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_cost(c, u, left_out):
     """Return how many positions a scan of row u looks at, but for the slot left out."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
@@ -22,7 +23,7 @@ def row_cost(c, u, left_out):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def longest_slot(c, u):
     """Return the slot of u's topic with the most partners behind u, -1 when u wants none."""
     longest, most = -1, np.int64(-1)
@@ -33,7 +34,7 @@ def longest_slot(c, u):
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_dense(c, u, left_out, gains):
     """Count the gain of each partner that ranks behind u into `gains`."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
@@ -48,7 +49,7 @@ def count_dense(c, u, left_out, gains):
             gains[partners[i]] += labels[i] != own
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_sparse(c, u, left_out, gains, touched):
     """The same, and list the partners of positive gain in `touched`; return how many."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
@@ -69,7 +70,7 @@ def count_sparse(c, u, left_out, gains, touched):
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_left_out(c, slot, gains):
     """Count the topic left out, for the partners that have a gain without it."""
     topic, own = c.topics[slot], c.slot_label[slot]
@@ -79,7 +80,7 @@ def count_left_out(c, slot, gains):
         gains[partners[i]] += (labels[i] != own) & (gains[partners[i]] > 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up_left_out(c, slot, gains, touched, n_touched):
     """The same by asking each of these partners for the topic."""
     topics, topic, own = c.topics, c.topics[slot], c.slot_label[slot]

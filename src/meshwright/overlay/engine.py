@@ -21,13 +21,20 @@ from meshwright.kernels.threads import SMALLEST, in_parts
 from meshwright.overlay import engine_kernel as kernel
 from meshwright.overlay.last_level_kernel import new_last_level, run_last_level
 from meshwright.overlay.pair_kernel import NO_DEGREE
-from meshwright.overlay.row_kernel import CACHE, Rows, Scratch, new_rows, new_scratch, scan_rows
-from meshwright.overlay.row_queue_kernel import DUE, count_due, heap_rows, scan_due
+from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.row_queue_kernel import (
+    DUE,
+    drop_due,
+    list_due,
+    order_heap,
+    scan_due,
+)
 from meshwright.overlay.sweep_kernel import BLOCK, new_sweep, note_blocks
 from meshwright.overlay.table_kernel import fill, new_table, table_bytes
 from meshwright.values import Instance
 from meshwright.workload.forecast import DENSE_BYTES
 
+FEW = 1_000_000  # incidences: fewer are counted before threads have begun
 EDGES_AT_ONCE = 2_000  # between two looks at the clock: an interrupt waits no longer than that
 NO_LIMIT = NO_DEGREE
 
@@ -106,7 +113,10 @@ class _Run:
         self._n_topics = instance.n_topics
         self._largest = int(np.diff(indptr).max(initial=0))
         components = new_components(indptr, topics, instance.n_topics)
-        wanted = int(np.count_nonzero(components.open_count))
+        counts = components.open_count.astype(np.int64)
+        few = int((counts * (counts - 1) // 2).sum()) < FEW
+        self._threads = 1 if few and path.threads is None else path.threads
+        wanted = int(np.count_nonzero(counts))
         self._mu = instance.n_subscriptions - wanted  # each edge added joins at least one pair
         most = min(self._mu, rule.max_edges if rule.max_edges is not None else self._mu)
         self._stop = most
@@ -122,6 +132,7 @@ class _Run:
         )
         n_table = len(self._state.table.lost)
         self._in_parts(lambda *part: fill(components, self._state.table, *part), n_table)
+        self._in_parts(lambda *part: drop_all_connected(components, *part), instance.n_nodes)
         self._queue = self._new_queue()
 
     def edges(self) -> Edges:
@@ -151,20 +162,26 @@ class _Run:
             cache=self._path.cache,
         )
         self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
-        self._scan_in_parts(scan_rows, rows)
+        rows.meta[5] = SMALLEST
+        self._scan_in_parts(
+            lambda scratch, *part: scan_rows(components, rows, degree, scratch, *part),
+            len(rows.used),
+        )
         return kernel.Queue(sweep, rows)
 
     def _scan_due(self) -> None:
-        """Scan together the rows that wait for a scan, if they are many."""
-        rows, degree = self._queue.rows, self._state.degree
-        if count_due(rows, degree) < SMALLEST:
-            return
-        self._scan_in_parts(scan_due, rows)
-        heap_rows(rows, degree)
+        """Scan together the rows that wait for a scan."""
+        components, rows, degree = self._state.components, self._queue.rows, self._state.degree
+        n_due = list_due(rows, degree)
+        # A scan asks other rows for their topics, so no row may change meanwhile.
+        self._in_parts(lambda *part: drop_due(components, rows, *part), n_due)
+        self._scan_in_parts(
+            lambda scratch, *part: scan_due(components, rows, degree, scratch, *part), n_due
+        )
+        order_heap(rows)
 
-    def _scan_in_parts(self, scan: Callable[..., None], rows: Rows) -> None:
+    def _scan_in_parts(self, scan: Callable[..., None], size: int) -> None:
         """Scan rows on all threads, each with a scratch of its own."""
-        components = self._state.components
         scratches: SimpleQueue[Scratch] = SimpleQueue()
 
         def work(first: int, last: int) -> None:
@@ -172,19 +189,17 @@ class _Run:
                 scratch = scratches.get_nowait()
             except Empty:
                 scratch = self._new_scratch()
-            scan(components, rows, self._state.degree, scratch, first, last)
+            scan(scratch, first, last)
             scratches.put(scratch)
 
-        # A scan asks other rows for their topics, so no row may change meanwhile.
-        self._in_parts(lambda *part: drop_all_connected(components, *part), len(rows.used))
-        self._in_parts(work, len(rows.used))
+        self._in_parts(work, size)
 
     def _new_scratch(self) -> Scratch:
         n_nodes, n_topics = len(self._ids), self._n_topics
         return new_scratch(n_nodes, n_topics, max(self._largest, self._path.cache))
 
     def _in_parts(self, work: Callable[[int, int], None], size: int) -> None:
-        in_parts(work, size, threads=self._path.threads)
+        in_parts(work, size, threads=self._threads)
 
     def _run_phases(self) -> None:
         """Raise the degree limit by one whenever no edge fits under it."""

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from meshwright.kernels.compile import kernel
 from meshwright.kernels.components import Components, join
 from meshwright.overlay.pair_kernel import gain_of
 from meshwright.overlay.row_kernel import Rows, Scratch
-from meshwright.overlay.row_queue_kernel import DUE, find_in_rows, set_row_cap
+from meshwright.overlay.row_queue_kernel import DUE, find_in_rows, join_pair, set_row_cap
 from meshwright.overlay.sweep_kernel import Sweep, find_in_table, start_sweep
 from meshwright.overlay.table_kernel import Table, lower_gains
 
@@ -37,7 +37,7 @@ class Queue(NamedTuple):
     rows: Rows
 
 
-@njit(cache=True)
+@kernel
 def set_cap(state, queue, cap):
     """Begin a phase under a degree limit."""
     if len(state.table.lost) > 0:
@@ -46,7 +46,7 @@ def set_cap(state, queue, cap):
         set_row_cap(queue.rows, state.degree, cap)
 
 
-@njit(cache=True)
+@kernel
 def find_best(state, queue):
     """Return the (key, code) of the best pair, or (0, 0) when none has a gain."""
     if len(state.table.lost) > 0:
@@ -54,7 +54,7 @@ def find_best(state, queue):
     return find_in_rows(state.components, queue.rows, state.degree, state.scratch)
 
 
-@njit(cache=True)
+@kernel
 def add(state, rank, code, edges, gains, n_edges):
     """Add a pair as the next edge."""
     a, b = code >> 32, code & 0xFFFFFFFF
@@ -62,13 +62,14 @@ def add(state, rank, code, edges, gains, n_edges):
     u, w = rank[a], rank[b]
     if len(state.table.lost) > 0:
         lower_gains(state.components, state.table, u, w)
-    gains[n_edges] = join(state.components, u, w)
+        gains[n_edges] = join(state.components, u, w)
+    else:
+        gains[n_edges] = join_pair(state.components, state.scratch, u, w)
     state.degree[u] += 1
     state.degree[w] += 1
-    state.scratch.clock[0] += 1
 
 
-@njit(cache=True)
+@kernel
 def run(state, queue, edges, gains, n_edges, stop):
     """Add best edges until there are `stop` of them, or none, or with rows only ones of gain 1.
 
@@ -86,7 +87,7 @@ def run(state, queue, edges, gains, n_edges, stop):
     return n_edges, MORE
 
 
-@njit(cache=True)
+@kernel
 def run_low(state, queue, capped, cap, edges, gains, n_edges, stop, numerator, denominator):
     """`low`: the best pair if its gain is at least k times that of the best capped pair.
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from meshwright.kernels.compile import kernel
 from meshwright.kernels.components import Components, drop_connected, join_two
 from meshwright.overlay.pair_kernel import NO_DEGREE
 
@@ -48,7 +48,7 @@ def new_last_level(c: Components, rank: Ints, *, by_degree: bool) -> LastLevel:
     return level
 
 
-@njit(cache=True)
+@kernel
 def _put_in_order(c, rank, level):
     """List the members of the open topics by the user's ids."""
     place = level.place
@@ -61,7 +61,7 @@ def _put_in_order(c, rank, level):
             place[topic] += 1
 
 
-@njit(cache=True)
+@kernel
 def least_degree(c, level, degree):
     """Return the least degree at which a topic has a pair, NO_DEGREE when there is none."""
     members, nodes, label = level.members, c.nodes, c.label
@@ -83,7 +83,7 @@ def least_degree(c, level, degree):
     return least
 
 
-@njit(cache=True)
+@kernel
 def next_degree(c, level, degree, last, n_edges):
     """Begin the sweep of the next degree with a pair, at most `last`; tell whether there is one."""
     meta = level.meta
@@ -96,11 +96,12 @@ def next_degree(c, level, degree, last, n_edges):
     else:
         meta[0] = least_degree(c, level, degree)
     meta[1], meta[2] = 0, n_edges
-    level.place[:] = c.topic_ptr[:-1]
+    for topic in range(len(level.place)):
+        level.place[topic] = c.topic_ptr[topic]
     return meta[3] == 0 or meta[0] <= last
 
 
-@njit(cache=True)
+@kernel
 def first_partner(c, level, degree, ids, u):
     """Return the place of the partner of u with the smallest id, and the slot of the topic.
 
@@ -120,7 +121,7 @@ def first_partner(c, level, degree, ids, u):
     return found, at
 
 
-@njit(cache=True)
+@kernel
 def run_last_level(c, level, degree, ids, rank, last, edges, gains, n_edges, stop):
     """Add best edges until there are `stop` or no pair of degrees up to `last` is left."""
     meta = level.meta

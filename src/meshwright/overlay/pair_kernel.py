@@ -7,38 +7,39 @@ u << 32 | v of the user's ids with u < v, smaller is better among equal keys.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from meshwright.kernels.compile import kernel
 
 NO_DEGREE = 2**31 - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_key(by_degree, degree, gain, u, w):
     """Return the key of a pair."""
     larger = max(degree[u], degree[w]) if by_degree else 0
     return (np.int64(gain) << 32) | np.int64(NO_DEGREE - larger)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gain_of(key):
     """Return the gain in a key."""
     return key >> 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_code(ids, u, w):
     """Return the code of a pair of ranks."""
     a, b = np.int64(ids[u]), np.int64(ids[w])
     return (min(a, b) << 32) | max(a, b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partner_of(ids, rank, code, u):
     """Return the rank of the other node of a pair in row u."""
     return rank[(code >> 32) ^ (code & 0xFFFFFFFF) ^ ids[u]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_of(gains):
     """Return the largest of some gains; 0 when there are none.
 
@@ -50,13 +51,13 @@ def largest_of(gains):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def better(key_a, code_a, key_b, code_b):
     """Tell whether pair a comes before pair b."""
     return key_a > key_b or (key_a == key_b and code_a < code_b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sift(key, code, first, at, size):
     """Move a pair of the heap at `first`, the best on top, down to where it belongs."""
     moved_key, moved = key[first + at], code[first + at]
@@ -74,7 +75,7 @@ def sift(key, code, first, at, size):
     key[first + at], code[first + at] = moved_key, moved
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sift_row(heap, heap_key, heap_code, at, size):
     """Move a row down the heap of rows."""
     row, key, code = heap[at], heap_key[at], heap_code[at]
@@ -94,14 +95,14 @@ def sift_row(heap, heap_key, heap_code, at, size):
     heap[at], heap_key[at], heap_code[at] = row, key, code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def heapify(key, code, first, size):
     """Put the best of `size` pairs on top."""
     for at in range(size // 2 - 1, -1, -1):
         sift(key, code, first, at, size)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shrink(key, code, size, room):
     """Bring the best `room` of `size` pairs to the front.
 

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from meshwright.kernels.compile import kernel
 from meshwright.overlay.bar_kernel import Bars, barred, has_bars, new_bars
 from meshwright.overlay.count_kernel import (
     count_dense,
@@ -59,7 +59,8 @@ Longs = npt.NDArray[np.int64]
 class Rows(NamedTuple):
     """The rows, their caches and the heap of rows.
 
-    `meta` is [heap size, cap, by_degree, lowest gain kept, gain at which to scan rows together].
+    `meta` is [heap size, cap, by_degree, lowest gain kept, gain at which to scan rows together, how
+    many rows are worth that].
     """
 
     ids: Ints  # rank -> the user's id
@@ -75,6 +76,7 @@ class Rows(NamedTuple):
     spent: Longs  # by row: what looking at stale pairs has cost since its scan
     scan_cost: Longs  # by row: what the scan cost
     settled: Longs  # by row: the clock when the key of its best partner was last known to hold
+    due: Ints  # places in the heap, see `list_due`
     heap: Ints
     heap_key: Longs
     heap_code: Longs
@@ -89,8 +91,8 @@ class Scratch(NamedTuple):
     touched: npt.NDArray[np.uint32]  # by node, and one more
     key: Longs  # pairs that may be among the best of a row: those that take part, those that do not
     code: Longs
-    own: Ints  # by topic: the label of the node whose pairs are evaluated, or -1
-    clock: Longs  # one number: the edges added so far
+    own: Longs  # by topic: stamp << 32 | the label of the node that is laid out
+    clock: Longs  # [edges added so far, stamp, node laid out, edges when it was]
 
 
 def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
@@ -102,8 +104,8 @@ def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
         touched=np.zeros(n_nodes + 1, dtype=np.uint32),
         key=np.zeros(pairs, dtype=np.int64),
         code=np.zeros(pairs, dtype=np.int64),
-        own=np.full(n_topics, -1, dtype=np.int32),
-        clock=np.zeros(1, dtype=np.int64),
+        own=np.zeros(n_topics, dtype=np.int64),
+        clock=np.array([0, 0, -1, 0], dtype=np.int64),
     )
 
 
@@ -142,15 +144,16 @@ def new_rows(
         spent=longs(n_nodes),
         scan_cost=longs(n_nodes),
         settled=longs(n_nodes),
+        due=ints(n_nodes),
         heap=ints(n_nodes),
         heap_key=longs(n_nodes),
         heap_code=longs(n_nodes),
-        meta=np.array([0, NO_DEGREE, by_degree, lowest, 0], dtype=np.int64),
+        meta=np.array([0, NO_DEGREE, by_degree, lowest, 0, 0], dtype=np.int64),
         bars=bars or new_bars(ids),
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(c, rows, degree, scratch, u):
     """Fill the row of u anew: its cache, bound and rest. Connected topics are dropped before.
 
@@ -215,16 +218,17 @@ def scan(c, rows, degree, scratch, u):
     else:
         for i in range(n_touched):
             gains[touched[i]] = 0
-    keys[first : first + used], codes[first : first + used] = some_keys[:used], some_codes[:used]
-    parked = slice(first + used, first + used + full_used)
-    keys[parked], codes[parked] = full_keys[:full_used], full_codes[:full_used]
+    for i in range(used):
+        keys[first + i], codes[first + i] = some_keys[i], some_codes[i]
+    for i in range(full_used):
+        keys[first + used + i], codes[first + used + i] = full_keys[i], full_codes[i]
     heapify(keys, codes, first, used)
     rows.used[u], rows.parked[u] = used, full_used
     rows.bound_key[u], rows.bound_code[u], rows.rest[u] = bound_key, bound_code, rest
     rows.spent[u], rows.scan_cost[u] = 0, cost + n_touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan_rows(c, rows, degree, scratch, first, last):
     """Scan the rows from `first` to `last`."""
     for u in range(first, last):

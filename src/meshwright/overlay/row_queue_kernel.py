@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from meshwright.kernels.components import clear_away, drop_connected, gain_with, lay_out
+from meshwright.kernels.compile import kernel
+from meshwright.kernels.components import drop_connected, gain_with, join_with, lay_out
 from meshwright.overlay.bar_kernel import barred, has_bars
 from meshwright.overlay.pair_kernel import (
     better,
@@ -20,10 +20,11 @@ from meshwright.overlay.row_kernel import scan
 
 MANY = 8  # when an eighth of a row's pairs has had an old degree, so have the others
 DUE = -1  # in place of a key
+PATIENCE = 4  # scans that looking at stale pairs may cost, before a scan: it helps for a while
 STALE_COST = 64  # moving a pair and its row down their heaps, in positions scanned
 
 
-@njit(cache=True)
+@kernel
 def refresh(rows, degree, u):
     """Give all pairs of a row the degrees of now; their gains stay as they were."""
     keys, codes, ids, rank = rows.key, rows.code, rows.ids, rows.rank
@@ -35,7 +36,7 @@ def refresh(rows, degree, u):
     rows.spent[u] += rows.used[u]
 
 
-@njit(cache=True)
+@kernel
 def drop_first(rows, u):
     """Take the best partner out of a row."""
     keys, codes, first = rows.key, rows.code, rows.row[u]
@@ -48,7 +49,7 @@ def drop_first(rows, u):
     sift(keys, codes, first, 0, rows.used[u])
 
 
-@njit(cache=True)
+@kernel
 def park_full(rows, degree, u):
     """Put the best partners of a row behind its heap while they are full."""
     keys, codes, first, cap, ids, rank = (
@@ -68,7 +69,7 @@ def park_full(rows, degree, u):
         sift(keys, codes, first, 0, rows.used[u])
 
 
-@njit(cache=True)
+@kernel
 def best_of_row(rows, u):
     """Return the best (key, code) of a row, whether cached or its bound."""
     first = rows.row[u]
@@ -78,7 +79,7 @@ def best_of_row(rows, u):
     return key, code
 
 
-@njit(cache=True)
+@kernel
 def set_row_cap(rows, degree, cap):
     """Begin a phase under a degree limit: every row with something left takes part again."""
     raised = cap > rows.meta[1]
@@ -98,7 +99,7 @@ def set_row_cap(rows, degree, cap):
     heap_rows(rows, degree)
 
 
-@njit(cache=True)
+@kernel
 def heap_rows(rows, degree):
     """Put all rows that take part and have something left into the heap."""
     size, cap = 0, rows.meta[1]
@@ -106,45 +107,88 @@ def heap_rows(rows, degree):
         if degree[u] >= cap:
             continue
         park_full(rows, degree, u)
-        key, code = best_of_row(rows, u)
-        if key > 0:
-            rows.heap[size], rows.heap_key[size], rows.heap_code[size] = u, key, code
-            size += 1
+        rows.heap[size] = u
+        rows.heap_key[size], rows.heap_code[size] = best_of_row(rows, u)
+        size += 1
+    rows.meta[0] = size
+    order_heap(rows)
+
+
+@kernel
+def list_due(rows, degree):
+    """List the places in the heap of the rows that can only be scanned at the gain of now.
+
+    Return how many.
+    """
+    heap, heap_key, heap_code, due = rows.heap, rows.heap_key, rows.heap_code, rows.due
+    size, cap, least, n_due = rows.meta[0], rows.meta[1], rows.meta[4] << 32, 0
+    for at in range(size):
+        if heap_key[at] >= least:
+            u = heap[at]
+            due[n_due] = at
+            n_due += degree[u] < cap and (heap_code[at] == rows.bound_code[u] or is_spent(rows, u))
+    return n_due
+
+
+@kernel
+def drop_due(c, rows, first, last):
+    """Take the connected topics out of due rows."""
+    for i in range(first, last):
+        drop_connected(c, rows.heap[rows.due[i]])
+
+
+@kernel
+def scan_due(c, rows, degree, scratch, first, last):
+    """Scan due rows, and note their best in the heap."""
+    for i in range(first, last):
+        at = rows.due[i]
+        u = rows.heap[at]
+        scan(c, rows, degree, scratch, u)
+        rows.settled[u] = -1
+        rows.heap_key[at], rows.heap_code[at] = best_of_row(rows, u)
+
+
+@kernel
+def is_spent(rows, u):
+    """Tell whether looking at stale pairs of a row has cost too much. Reads only."""
+    return rows.spent[u] > PATIENCE * rows.scan_cost[u]
+
+
+@kernel
+def order_heap(rows):
+    """Put the heap of rows in order; rows with nothing left leave it."""
+    heap, heap_key, heap_code = rows.heap, rows.heap_key, rows.heap_code
+    size = 0
+    for at in range(rows.meta[0]):
+        heap[size], heap_key[size], heap_code[size] = heap[at], heap_key[at], heap_code[at]
+        size += heap_key[at] > 0
     rows.meta[0] = size
     for at in range(size // 2 - 1, -1, -1):
-        sift_row(rows.heap, rows.heap_key, rows.heap_code, at, size)
+        sift_row(heap, heap_key, heap_code, at, size)
 
 
-@njit(cache=True, nogil=True)
-def is_due(rows, degree, u):
-    """Tell whether a row can only be scanned, at the gain that rows are scanned together at."""
-    if degree[u] >= rows.meta[1] or gain_of(rows.bound_key[u]) < rows.meta[4]:
-        return False
-    first = rows.row[u]
-    return rows.used[u] == 0 or better(
-        rows.bound_key[u], rows.bound_code[u], rows.key[first], rows.code[first]
-    )
+@kernel
+def ready(c, scratch, u):
+    """Lay out u, unless it is; return the stamp."""
+    clock = scratch.clock
+    if clock[2] != u or clock[3] != clock[0]:
+        clock[1] += 1
+        clock[2], clock[3] = u, clock[0]
+        lay_out(c, scratch.own, clock[1], u)
+    return clock[1]
 
 
-@njit(cache=True, nogil=True)
-def count_due(rows, degree):
-    """Return how many rows are due."""
-    due = 0
-    for u in range(len(degree)):
-        due += is_due(rows, degree, u)
-    return due
+@kernel
+def join_pair(c, scratch, u, w):
+    """Add the edge (u, w); return the gain."""
+    u, w = min(u, w), max(u, w)  # the pair stands in the row of u, which is laid out or large
+    gain = join_with(c, scratch.own, ready(c, scratch, u), w)
+    scratch.clock[0] += 1
+    scratch.clock[3] = scratch.clock[0]
+    return gain
 
 
-@njit(cache=True, nogil=True)
-def scan_due(c, rows, degree, scratch, first, last):
-    """Scan the rows from `first` to `last` that are due."""
-    for u in range(first, last):
-        if is_due(rows, degree, u):
-            scan(c, rows, degree, scratch, u)
-            rows.settled[u] = -1
-
-
-@njit(cache=True)
+@kernel
 def settle(c, rows, degree, scratch, u):
     """Evaluate the best partner of a row until its key holds; tell whether one does.
 
@@ -159,9 +203,9 @@ def settle(c, rows, degree, scratch, u):
     )
     first, cap, by_degree = rows.row[u], rows.meta[1], rows.meta[2]
     holds, stale_degrees, some_barred = False, 0, has_bars(rows.bars)
-    lay_out(c, own, u)
-    spent[u] += 2 * (c.row_end[u] - c.indptr[u])
-    while used[u] > 0 and spent[u] <= rows.scan_cost[u]:
+    stamp = ready(c, scratch, u)
+    spent[u] += c.row_end[u] - c.indptr[u]
+    while used[u] > 0 and not is_spent(rows, u):
         key = keys[first]
         if better(bound_key, bound_code, key, codes[first]):
             break
@@ -176,7 +220,7 @@ def settle(c, rows, degree, scratch, u):
         fresh = pair_key(by_degree, degree, gain_of(key), u, w)
         spent[u] += STALE_COST
         if fresh == key:
-            fresh = pair_key(by_degree, degree, gain_with(c, own, w), u, w)
+            fresh = pair_key(by_degree, degree, gain_with(c, own, stamp, w), u, w)
             if fresh == key:
                 holds = True
                 break
@@ -192,23 +236,17 @@ def settle(c, rows, degree, scratch, u):
         else:
             keys[first] = fresh
             sift(keys, codes, first, 0, used[u])
-    clear_away(c, own, u)
     return holds
 
 
-@njit(cache=True)
+@kernel
 def find_in_rows(c, rows, degree, scratch):
     """Return the (key, code) of the best pair of the rows, or (0, 0) when there is none.
 
-    Or (DUE, 0): call `scan_due` and `heap_rows`, if several threads can scan, and ask again.
+    Or (DUE, 0): many rows are due, see `list_due`; several threads can scan them.
     """
     row, keys, codes, used, settled = rows.row, rows.key, rows.code, rows.used, rows.settled
-    bound_key, bound_code, spent, scan_cost = (
-        rows.bound_key,
-        rows.bound_code,
-        rows.spent,
-        rows.scan_cost,
-    )
+    bound_key, bound_code = rows.bound_key, rows.bound_code
     heap, heap_key, heap_code = rows.heap, rows.heap_key, rows.heap_code
     size, cap, clock = rows.meta[0], rows.meta[1], scratch.clock[0]
     while size > 0:
@@ -225,12 +263,13 @@ def find_in_rows(c, rows, degree, scratch):
         if (
             used[u] == 0
             or better(bound_key[u], bound_code[u], keys[first], codes[first])
-            or spent[u] > scan_cost[u]
+            or is_spent(rows, u)
         ):
             if gain_of(heap_key[0]) < rows.meta[4]:
                 # A lower gain begins: all rows that wait for it can be scanned at once.
                 rows.meta[0], rows.meta[4] = size, gain_of(heap_key[0])
-                return DUE, np.int64(0)
+                if list_due(rows, degree) >= rows.meta[5]:
+                    return DUE, np.int64(0)
             drop_connected(c, u)
             scan(c, rows, degree, scratch, u)
             settled[u] = clock

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from meshwright.kernels.compile import kernel, maker
 from meshwright.overlay.pair_kernel import NO_DEGREE, largest_of, pair_key
 
 BLOCK = 128  # pairs
@@ -66,19 +66,21 @@ def new_sweep(n_nodes: int, largest: int, *, by_degree: bool, block: int = BLOCK
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_blocks(table, sweep, degree, first, last):
     """Note the best level of the blocks from `first` to `last` as they are now."""
     for block in range(first, last):
         note(table, sweep, degree, block)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note(table, sweep, degree, block):
     """Note the best level of a block as it is now, and the best gain of its full partners."""
     cap, by_degree = sweep.meta[6], sweep.meta[7]
     u = sweep.row[block]
-    gains, degrees = pairs_of(table, sweep, degree, block)
+    # Loops over slices from 0 to their length are the ones that the compiler can vectorise.
+    base, first, end = table.start[u], sweep.first[block], end_of(sweep, block)
+    gains, degrees = table.gains[base + first : base + end], degree[first:end]
     best, lowest, rest = np.int32(0), np.int32(NO_DEGREE), np.int32(0)
     if cap == NO_DEGREE:
         best = largest_of(gains)
@@ -97,17 +99,7 @@ def note(table, sweep, degree, block):
     sweep.degree[block] = max(lowest, degree[u]) if by_degree else 0
 
 
-@njit(cache=True, nogil=True)
-def pairs_of(table, sweep, degree, block):
-    """Return the gains of a block's pairs and the degrees of the partners.
-
-    Loops over slices from 0 to their length are the ones that the compiler can vectorise.
-    """
-    base, first, end = table.start[sweep.row[block]], sweep.first[block], end_of(sweep, block)
-    return table.gains[base + first : base + end], degree[first:end]
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def end_of(sweep, block):
     """Return the partner that a block ends before."""
     after = block + 1
@@ -116,7 +108,7 @@ def end_of(sweep, block):
     return sweep.row[-1] + 2  # the last block is the one pair of the last two nodes
 
 
-@njit(cache=True)
+@kernel
 def put(sweep, degree, block):
     """Put a block into the list of its note, unless its row is full or it has nothing left."""
     meta, gain = sweep.meta, sweep.gain[block]
@@ -131,7 +123,7 @@ def put(sweep, degree, block):
     lists[at] = block
 
 
-@njit(cache=True)
+@kernel
 def start_sweep(sweep, degree, cap):
     """Begin anew under a degree limit: every block with something left takes part."""
     meta, gain, rest = sweep.meta, sweep.gain, sweep.rest
@@ -149,7 +141,7 @@ def start_sweep(sweep, degree, cap):
         put(sweep, degree, block)
 
 
-@njit(cache=True)
+@kernel
 def next_level(sweep):
     """Go on to the next level with blocks and put them in order; tell whether there is one."""
     meta, following, level = sweep.meta, sweep.following, sweep.level
@@ -182,12 +174,18 @@ def next_level(sweep):
         level[size] = block
         size += 1
         block = following[block]
-    level[:size].sort()
+    sort_first(level, size)
     meta[2], meta[3], meta[4] = size, 0, -1
     return True
 
 
-@njit(cache=True)
+@maker
+def sort_first(level, size):
+    """Put the first few in order."""
+    level[:size].sort()
+
+
+@kernel
 def find_in_table(table, sweep, degree):
     """Return the (key, code) of the best pair of the table, or (0, 0) when there is none."""
     row, level, meta = sweep.row, sweep.level, sweep.meta
@@ -202,7 +200,8 @@ def find_in_table(table, sweep, degree):
             if degree[u] > highest:
                 sweep.degree[block] = degree[u]
             else:
-                gains, degrees = pairs_of(table, sweep, degree, block)
+                base, first, end = table.start[u], sweep.first[block], end_of(sweep, block)
+                gains, degrees = table.gains[base + first : base + end], degree[first:end]
                 at = meta[4]
                 if at < 0:
                     at = 0 if largest_of(gains) >= gain else len(gains)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from meshwright.kernels.compile import kernel, maker
 from meshwright.kernels.components import Unsigned
 
 CHASE = 6  # following the members of a component costs as much as so many positions of a topic
@@ -60,7 +60,7 @@ def _gain_type(largest: int) -> type[np.uint16] | type[np.int32]:
     return np.uint16 if largest <= np.iinfo(np.uint16).max else np.int32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(c, table, first, last):
     """Count the gains in the rows from `first` to `last` of an overlay without edges."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
@@ -73,7 +73,7 @@ def fill(c, table, first, last):
                 row[partners[i] - np.uint32(u + 1)] += 1
 
 
-@njit(cache=True)
+@maker
 def lower_gains(c, table, u, v):
     """Take from the table what its pairs lose by the edge (u, v), before the edge is added."""
     size, label, follower = c.size, c.label, c.follower
@@ -121,14 +121,14 @@ def lower_gains(c, table, u, v):
         head[node] = -1
 
 
-@njit(cache=True)
+@kernel
 def add_members(lost, nodes, labels, stays):
     """Add one to what the pair loses for each node of a component."""
     for i in range(len(nodes)):
         lost[nodes[i]] += labels[i] == stays
 
 
-@njit(cache=True)
+@kernel
 def list_members(c, lost, touched, n_touched, stays):
     """The same by following the component, and list the nodes."""
     nodes, follower = c.nodes, c.follower
@@ -143,7 +143,7 @@ def list_members(c, lost, touched, n_touched, stays):
             return n_touched
 
 
-@njit(cache=True)
+@kernel
 def find_joins(c, joins, u, v):
     """List the joins of the edge (u, v); return their number and that of the nodes that move."""
     topics, slot_label, size = c.topics, c.slot_label, c.size
@@ -164,7 +164,7 @@ def find_joins(c, joins, u, v):
     return n_joins, n_moves
 
 
-@njit(cache=True)
+@kernel
 def take(table, node, n_touched):
     """Take what its pairs lost from the gains of a node."""
     gains, start, lost, touched = table.gains, table.start, table.lost, table.touched
@@ -176,7 +176,7 @@ def take(table, node, n_touched):
         lost[w] = 0
 
 
-@njit(cache=True)
+@kernel
 def take_row(table, node):
     """The same for a node that has lost much: go over all pairs."""
     gains, start, lost = table.gains, table.start, table.lost
