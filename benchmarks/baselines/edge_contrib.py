@@ -2,15 +2,16 @@
 
 edgeArray[c][d] holds a doubly linked list of the pairs of contribution c and larger degree d.
 An edge that joins two components of a topic takes one off every pair between them, at once. Time
-O(sum of co-interests) = O(|V|^2 |T|); memory 18 bytes for each of the |V|(|V|-1)/2 pairs, up to 4
-more for those that one edge changes, and 4 for each entry of edgeArray that is ever used.
+O(sum of co-interests) = O(|V|^2 |T|); memory 16 bytes for each of the |V|(|V|-1)/2 pairs and 4 for
+each entry of edgeArray that is ever used.
 
 Where the paper leaves a choice, or ours differs:
 - edgeMap is no hash table: a pair's number, counted along the rows (0,1), (0,2), ..., is its
   place in the array of EDGESTRUCTs.
 - TCC-Nodes is one list per component, in node order, so pairs are met along the rows.
-- Alg. 5 moves a pair once per topic joined. Here the falls of an edge are summed, and a pair
-  moves once per edge: the same entries afterwards, in 0.6 of the time (gm, unif 2,000 x 1,000).
+- Alg. 5 moves a pair once per topic joined, and so does `edges`. With `summed`, which the paper
+  does not have, the falls of an edge are summed first and a pair moves once per edge: the same
+  entries afterwards, for 2 more bytes per pair and up to 4 for those that one edge changes.
   The added edge needs no deleteEdge of its own: each topic it joins takes one off it too.
 - getOneEdge must give the smallest (u, v). An entry is sorted when the scan arrives there. That
   stays true while the scan stays, since pairs only come from entries that it has found empty.
@@ -36,7 +37,7 @@ NONE = -1  # pairs are numbered from 1, so that an array of zeros has only empty
 Ints = npt.NDArray[np.int32]
 
 
-def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
+def edges(instance: Instance, method: str, *, summed: bool = False) -> tuple[Ints, Ints]:
     """Return the edges of gm, minmax or low (k = 2) in the order added, and their gains."""
     n_nodes = instance.n_nodes
     indptr, topics = instance.indptr, instance.topics
@@ -52,7 +53,9 @@ def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
     _count_common_topics(structs, row, owner, topics, instance.n_topics)
     max_contrib = int(structs[:, CONTRIB].max())
     array = np.zeros((max_contrib + 1, max(n_nodes, 1)), np.uint32)
-    return _gen_oda(structs, array, row, indptr, topics, owner, RULES[method])  # type: ignore[no-any-return]
+    return _gen_oda(  # type: ignore[no-any-return]
+        structs, array, row, indptr, topics, owner, RULES[method], summed
+    )
 
 
 @njit(cache=True)
@@ -77,15 +80,16 @@ def _count_common_topics(structs, row, owner, topics, n_topics):
 
 
 @njit(cache=True)
-def _gen_oda(structs, array, row, indptr, topics, owner, rule):
+def _gen_oda(structs, array, row, indptr, topics, owner, rule, summed):
     """Alg. 1: add the edge that the rule finds, update, until no pair is left."""
     n_nodes = len(row)
     label = np.arange(len(topics)).astype(np.int32)  # by slot: the first slot of its component
     follower = np.full(len(topics), NONE, np.int32)  # by slot: the next of its component
     degree = np.zeros(n_nodes, np.int32)
     scratch = np.empty((4, n_nodes), np.uint32)
-    fall = np.zeros(len(structs), np.uint16)  # by pair: what the edge being added takes off it
-    falling = np.empty(len(structs), np.uint32)  # the pairs with a fall
+    size = len(structs) if summed else 0
+    fall = np.zeros(size, np.uint16)  # by pair: what the edge being added takes off it
+    falling = np.empty(size, np.uint32)  # the pairs with a fall
     before_row = row.astype(np.int64) + np.arange(n_nodes)
     most = min(len(topics), len(structs))
     found, gains = np.empty((most, 2), np.int32), np.empty(most, np.int32)
@@ -119,9 +123,8 @@ def _gen_oda(structs, array, row, indptr, topics, owner, rule):
         v = np.int64(pair) - np.int64(row[u])
         found[count, 0], found[count, 1], gains[count] = u, v, contrib
         count += 1
-        n_falling = _merge(
-            fall, falling, row, indptr, topics, owner, label, follower, scratch, u, v
-        )
+        sets = (owner, label, follower, scratch)
+        n_falling = _merge(structs, array, fall, falling, row, indptr, topics, sets, u, v)
         _lower_contribs(structs, array, fall, falling[:n_falling])
         degree[u] += 1
         degree[v] += 1
@@ -195,11 +198,13 @@ def _sort_entry(structs, array, contrib, degree):
 
 
 @njit(cache=True)
-def _merge(fall, falling, row, indptr, topics, owner, label, follower, scratch, u, v):
+def _merge(structs, array, fall, falling, row, indptr, topics, sets, u, v):
     """Alg. 5, part 2: join the components of u and v in every topic that both want.
 
-    Writes the falls and the components; returns how many pairs fall.
+    Writes the entries or, where falls are summed, the falls; and the components. Returns how many
+    pairs have a fall.
     """
+    owner, label, follower, scratch = sets
     n_falling = 0
     i, j = indptr[u], indptr[v]
     while i < indptr[u + 1] and j < indptr[v + 1]:
@@ -208,8 +213,12 @@ def _merge(fall, falling, row, indptr, topics, owner, label, follower, scratch, 
             n_a = _members(follower, owner, label[i], scratch[0], scratch[1])
             n_b = _members(follower, owner, label[j], scratch[2], scratch[3])
             ones, others = scratch[1, :n_a], scratch[3, :n_b]
-            n_falling = _add_falls(fall, falling, n_falling, row, ones, others)
-            n_falling = _add_falls(fall, falling, n_falling, row, others, ones)
+            if len(fall) > 0:
+                n_falling = _add_falls(fall, falling, n_falling, row, ones, others)
+                n_falling = _add_falls(fall, falling, n_falling, row, others, ones)
+            else:
+                _lower_by_one(structs, array, row, ones, others)
+                _lower_by_one(structs, array, row, others, ones)
             _join_lists(label, follower, scratch[0, :n_a], scratch[2, :n_b])
         i += a <= b
         j += b <= a
@@ -225,6 +234,26 @@ def _members(follower, owner, slot, slots, nodes):
         count += 1
         slot = follower[slot]
     return count
+
+
+@njit(cache=True)
+def _lower_by_one(structs, array, row, ones, others):
+    """Take one off the contribution of each pair (u, v) with u < v, u of the ones, v of the others.
+
+    Lines 6-11 of Alg. 5.
+    """
+    first = 0
+    for u in ones:
+        while first < len(others) and others[first] < u:
+            first += 1
+        for k in range(first, len(others)):
+            pair = row[u] + others[k]
+            contrib, degree = structs[pair, CONTRIB], structs[pair, DEGREE]
+            _delete_edge(structs, array, pair)
+            if contrib > 1:
+                _insert_edge(structs, array, pair, contrib - np.uint32(1), degree)
+            else:
+                structs[pair, CONTRIB] = 0
 
 
 @njit(cache=True)
