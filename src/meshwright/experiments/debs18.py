@@ -14,6 +14,7 @@ from meshwright.experiments.reasons import (
     BOTH_WAYS,
     GRAPH_DECIDES,
     LONE_SUBSCRIBERS,
+    LONG_FINGERS,
     OVERLAY_SHARE,
     PUBLICATIONS,
 )
@@ -105,7 +106,7 @@ def _orders(graph: str) -> list[Claim]:
                 f"{name}: {text}",
                 "on 1K and 10K",
                 _both(find, graph),
-                GRAPH_DECIDES,
+                LONG_FINGERS,
                 at_default=True,
             )
         )
