@@ -1,7 +1,7 @@
-"""Ingest, simulate, generate, sample and stats on a master given by its URL; prints the digests.
+"""Ingest, design, check, simulate and the rest on a master given by its URL; prints the digests.
 
 Run as a process of its own, since a process has but one Spark:
-pipeline.py DIRECTORY all|ingest [MASTER]
+pipeline.py DIRECTORY all|flow|design [MASTER]
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
-
+from meshwright.evaluation.check import check
+from meshwright.overlay.dataset import load_overlay
+from meshwright.overlay.levels.design import design_on_spark
 from meshwright.problem import generate as content
 from meshwright.problem import ingest as content_ingest
 from meshwright.problem.arguments import content_arguments
+from meshwright.routing.digest import overlay_digest
 from meshwright.routing.on_spark import simulate_on_spark
 from meshwright.spark.session import spark_session
-from meshwright.values import Instance, Overlay
 from meshwright.workload.generate import generate
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sample import sample
 from meshwright.workload.statistics import statistics
 
 EDGES = "".join(f"ü{i * 37 % 401:03d} ü{i * i % 397:03d}\n" for i in range(1500)) + "only\n"
+TASKS = {"part": 1000, "little": 100}  # rounds of many tasks
 
 
 def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, object]:
@@ -31,14 +33,18 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
     spark = spark_session(master)
     (place / "s.edges").write_text(EDGES)
     users = ingest(spark, [str(place / "s.edges")], place / "users", directed=False)
-    linked = chain(place / "users")
-    routed = simulate_on_spark(spark, linked, place / "run", routing="tree", publications=9000)
+    design_on_spark(spark, place / "users", place / "o", "gm", **TASKS)
     found: dict[str, object] = {
         "ingest": users["digest"],
         "n_rejected": users["n_rejected"],
-        "simulate": routed["digest"],
+        "design": overlay_digest(load_overlay(place / "o")),
     }
-    if what == "ingest":
+    if what == "design":
+        return found
+    found["check"] = list(check(spark, place / "o").findings)
+    routed = simulate_on_spark(spark, place / "o", place / "run", routing="tree", publications=9000)
+    found["simulate"] = routed["digest"]
+    if what == "flow":
         return found
     drawn = generate(
         spark, "zipf", place / "zipf", nodes=600, topics=50, subscriptions=(1, 9), alpha=0.5
@@ -59,13 +65,6 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
         "sample": few["digest"],
         "stats": json.loads(json.dumps(stats)),
     }
-
-
-def chain(workload: Path) -> Overlay:
-    """Return an overlay of the users in which each is linked to the next."""
-    instance = Instance.load(workload)
-    edges = np.column_stack((np.arange(instance.n_nodes - 1), np.arange(1, instance.n_nodes)))
-    return Overlay(instance, edges, np.zeros(len(edges), np.int32), "chain")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pipeline on two executor processes, ingest and simulate through Spark Connect: as locally.
+"""The pipeline on a real cluster, with a worker killed, and through Spark Connect: as locally.
 
 Nothing may rely on the driver's memory or on what only the driver's process has loaded.
 """
@@ -9,29 +9,37 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.spark import pipeline
+from tests.spark.standalone import Cluster, kill
 
 KEPT = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "LANG", "MESHWRIGHT_MEMORY")
+ON_LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 
 
-def elsewhere(place: Path, *arguments: str, **variables: str) -> dict[str, object]:
-    """Run the pipeline in a process of its own, away from the repository."""
+def begin(place: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """Start the pipeline in a process of its own, away from the repository."""
     place.mkdir()
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, pipeline.__file__, str(place), *arguments],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         cwd=place,
         env={**environment, **variables},
-        check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+
+
+def end(running: subprocess.Popen[str]) -> dict[str, object]:
+    """Return what the pipeline printed at its end."""
+    told, errors = running.communicate()
+    assert running.returncode == 0, errors[-3000:]
+    return json.loads(told.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +47,29 @@ def locally(spark, tmp_path_factory):
     return pipeline.run(tmp_path_factory.mktemp("local"))
 
 
-def test_a_cluster_of_two_processes_gives_the_same_digests(locally, tmp_path):
-    assert elsewhere(tmp_path / "cluster", "all", "local-cluster[2,1,1024]") == locally
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    running = Cluster(tmp_path_factory.mktemp("cluster"), n_workers=2)
+    yield running
+    running.stop()
+
+
+def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, tmp_path):
+    assert end(begin(tmp_path / "cluster", "all", cluster.url, **ON_LOOPBACK)) == locally
+
+
+def test_a_design_survives_the_death_of_a_worker(locally, cluster, tmp_path):
+    running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK)
+    rounds = tmp_path / "killed" / "o.rounds"
+    while not any(rounds.glob("run-0/round-*/found-*")):
+        assert running.poll() is None, running.communicate()[1][-3000:]
+        time.sleep(0.005)
+    kill(cluster.workers[0])
+    assert not (tmp_path / "killed" / "o").exists()  # it was under way
+    assert end(running)["design"] == locally["design"]
 
 
 def test_a_spark_connect_server_gives_the_same_digests(locally, tmp_path):
-    found = elsewhere(tmp_path / "connect", "ingest", SPARK_REMOTE="local[2]")
-    assert found == {name: locally[name] for name in ("ingest", "n_rejected", "simulate")}
+    found = end(begin(tmp_path / "connect", "flow", SPARK_REMOTE="local[2]"))
+    assert found == {name: locally[name] for name in found}
+    assert "simulate" in found

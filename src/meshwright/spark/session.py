@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LEAST_JAVA = 17  # Spark 4 needs it
 MEMORY_VARIABLE = "MESHWRIGHT_MEMORY"
+PARTITIONS = "spark.sql.shuffle.partitions"
+GATHERING = 1.0  # seconds after the first executor in which the others come
 SCRATCH_PREFIX = "meshwright-spark-"
 NO_JAVA = (
     "Spark needs Java 17 or later and none was found. Install one (Debian, Ubuntu: "
@@ -85,6 +88,7 @@ def spark_session(
     atexit.register(_stop, session, scratch)
     if not master.startswith("local["):
         session.addArtifacts(str(_package_archive(scratch)), pyfile=True)
+        _follow_executors(session)
     return session
 
 
@@ -97,7 +101,7 @@ def spark_log() -> Path | None:
 
 def parallelism(spark: SparkSession) -> int:
     """Return how many partitions suit the session: twice the cores it has."""
-    return max(2, int(spark.conf.get("spark.sql.shuffle.partitions") or "2"))
+    return max(2, int(spark.conf.get(PARTITIONS) or "2"))
 
 
 def machine_memory() -> int:
@@ -162,10 +166,20 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
-            "spark.sql.shuffle.partitions": str(2 * cores),
+            PARTITIONS: str(2 * cores),
             "spark.shuffle.compress": "false",  # it crosses no network: only costs time
         }
     return settings
+
+
+def _follow_executors(session: SparkSession) -> None:
+    """Give shuffles twice as many partitions as the executors have cores, unless one was set."""
+    context = session.sparkContext
+    if context.getConf().contains(PARTITIONS):
+        return
+    session.range(1).count()  # done when there is an executor
+    time.sleep(GATHERING)
+    session.conf.set(PARTITIONS, str(2 * context.defaultParallelism))
 
 
 def _connect(remote: str) -> SparkSession:
