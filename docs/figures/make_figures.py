@@ -73,6 +73,7 @@ SUPPORT = "support-against-links"
 COST = "engine-cost"
 LABELS = {"cornell5": (-8, 2), "fb10k": (-8, -6), "tw20k": (-8, -4), "tw80k": (10, 12)}
 DISSEMINATION = "dissemination"
+SCALE = "scale"
 SOCIAL = "social"
 SOCIAL_CURVES = {
     ("cornell5", "followers"): "Cornell5: share with x friends or more",
@@ -106,6 +107,7 @@ def figures() -> Iterator[tuple[str, str]]:
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
     yield COST, draw_cost()
+    yield SCALE, draw_scale()
     yield SOCIAL, draw_social()
     for method in ASSIGNMENTS:
         yield method, draw_assignment(assign(assignment_problem(), method))
@@ -401,6 +403,42 @@ def draw_cost() -> str:
     )
     parts.append(text(left + 24, top + 33, "matrix product", colour="#8f6300", weight="bold"))
     return document(680, 480, "Seconds of gm and of a matrix product against incidences", parts)
+
+
+def draw_scale() -> str:
+    """Return the seconds of a design on Spark, and of its check, against the users, as measured."""
+    with (HERE / "scale.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    left, top, right, bottom = 96, 96, 640, 398
+    most = max(max(float(row["design"]), float(row["check"])) for row in rows)
+    step = 10 ** math.floor(math.log10(most)) / 2
+    tallest = step * math.ceil(most / step)
+    widest = max(int(row["users"]) for row in rows)
+
+    def at(users: float, seconds: float) -> tuple[float, float]:
+        up = seconds / tallest
+        return left + (right - left) * users / widest, bottom - (bottom - top) * up
+
+    parts = [text(24, 32, "Seconds against users", size=18, weight="bold")]
+    parts.append(text(24, 54, "gm on Spark, two cores, 18.87 friends each: whole design and check"))
+    for k in range(round(tallest / step) + 1):
+        x, y = at(0, k * step)
+        parts.append(f'<line x1="{x}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{PALE}"/>')
+        parts.append(text(x - 10, y + 5, f"{k * step:g} s", anchor="end"))
+    for row in rows:
+        x, y = at(int(row["users"]), 0)
+        parts.append(text(x, y + 22, f"{int(row['users']) / 1e6:g} M", anchor="middle"))
+    parts.append(text((left + right) / 2, bottom + 44, "users", anchor="middle"))
+    for name, colour, dash in (("design", BLUE, ""), ("check", ORANGE, ' stroke-dasharray="6 4"')):
+        points = [at(int(row["users"]), float(row[name])) for row in rows]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"{dash}/>'
+        )
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>' for x, y in points]
+    parts.append(text(left + 24, top + 11, "design", colour=BLUE, weight="bold"))
+    parts.append(text(left + 24, top + 33, "check (dashed)", colour="#8f6300", weight="bold"))
+    return document(680, 460, "Seconds of a design on Spark against users", parts)
 
 
 def draw_social() -> str:
