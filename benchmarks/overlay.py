@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._instances import RESULTS, load, prepare
+from benchmarks._instances import RESULTS, SEED, load, prepare
 from meshwright.values import Instance, Overlay
 
 METHODS = ("gm", "minmax", "low", "gpa", "gpm", "cd", "cd1", "cd2")
@@ -78,10 +78,8 @@ def measure(place: Path, method: str) -> dict[str, Any]:
     """Return what one design and its bounds take, and the floor measured in the same process."""
     from meshwright.overlay.bounds import find_bounds
 
-    warm_up = Instance.from_pairs((f"n{i % 5}", f"t{i % 3}") for i in range(12))
-    sparse = Instance.from_pairs((f"n{i}", f"t{i % 90}") for i in range(300))
-    find_bounds(warm_up, run_method(warm_up, method).edges)
-    run_method(sparse, method)
+    for warm_up in warm_ups(reference=":" in method):
+        find_bounds(warm_up, run_method(warm_up, method).edges)
     instance = load(place)
     loaded = forget_peak()
     first = timed(lambda: run_method(instance, method))
@@ -101,6 +99,17 @@ def measure(place: Path, method: str) -> dict[str, Any]:
         "maximum": overlay.max_degree,
         "bounds": bounds,
     }
+
+
+def warm_ups(*, reference: bool) -> list[Instance]:
+    """Return instances that make a method compile all it needs: table, rows, threads."""
+    dense = Instance.from_pairs((f"n{i % 5}", f"t{i % 3}") for i in range(12))
+    sparse = Instance.from_pairs((f"n{i}", f"t{i % 90}") for i in range(300))
+    if reference:
+        return [dense, sparse]
+    rng = np.random.default_rng(SEED)
+    pairs = zip(rng.integers(0, 3_000, 30_000), rng.integers(0, 200, 30_000), strict=True)
+    return [dense, sparse, Instance.from_pairs((f"n{u}", f"t{t}") for u, t in pairs)]
 
 
 def run_method(instance: Instance, method: str) -> Overlay:

@@ -114,8 +114,7 @@ class _Run:
         self._largest = int(np.diff(indptr).max(initial=0))
         components = new_components(indptr, topics, instance.n_topics)
         counts = components.open_count.astype(np.int64)
-        few = int((counts * (counts - 1) // 2).sum()) < FEW
-        self._threads = 1 if few and path.threads is None else path.threads
+        self._few = path.threads is None and int((counts * (counts - 1) // 2).sum()) < FEW
         wanted = int(np.count_nonzero(counts))
         self._mu = instance.n_subscriptions - wanted  # each edge added joins at least one pair
         most = min(self._mu, rule.max_edges if rule.max_edges is not None else self._mu)
@@ -162,7 +161,7 @@ class _Run:
             cache=self._path.cache,
         )
         self._in_parts(lambda *part: note_blocks(table, sweep, degree, *part), len(sweep.row))
-        rows.meta[5] = SMALLEST
+        rows.meta[5] = NO_LIMIT if self._few else SMALLEST
         self._scan_in_parts(
             lambda scratch, *part: scan_rows(components, rows, degree, scratch, *part),
             len(rows.used),
@@ -199,7 +198,10 @@ class _Run:
         return new_scratch(n_nodes, n_topics, max(self._largest, self._path.cache))
 
     def _in_parts(self, work: Callable[[int, int], None], size: int) -> None:
-        in_parts(work, size, threads=self._threads)
+        if self._few:
+            work(0, size)
+        else:
+            in_parts(work, size, threads=self._path.threads)
 
     def _run_phases(self) -> None:
         """Raise the degree limit by one whenever no edge fits under it."""
