@@ -61,7 +61,7 @@ def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, tmp_p
 def test_a_design_survives_the_death_of_a_worker(locally, cluster, tmp_path):
     running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK)
     rounds = tmp_path / "killed" / "o.rounds"
-    while not any(rounds.glob("run-0/round-*/found-*")):
+    while not any(rounds.glob("*/run-0/round-*/found-*")):
         assert running.poll() is None, running.communicate()[1][-3000:]
         time.sleep(0.005)
     kill(cluster.workers[0])

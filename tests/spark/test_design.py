@@ -88,10 +88,16 @@ def test_a_design_goes_on_where_it_was_stopped(spark, workload, tmp_path, monkey
 
 
 def test_rounds_of_another_design_are_not_taken(spark, workload, tmp_path):
-    kept = rounds_of(tmp_path / "o") / "run-0" / "round-0001"
-    kept.mkdir(parents=True)
-    (kept / "asked").write_bytes(b"of another")
+    kept = rounds_of(tmp_path / "o")
+    kept.mkdir()
+    (kept / "design.json").write_text("of another")
+    (kept / "large").write_bytes(bytes(1000))
     design_on_spark(spark, workload, tmp_path / "o", "gm", **SMALL)
+    assert load_overlay(tmp_path / "o").connected
+    # Nor by processes that have worked on another design of the same name.
+    other = tmp_path / "other"
+    generate(spark, "zipf", other, nodes=300, topics=50, subscriptions=(2, 9), alpha=0.5)
+    design_on_spark(spark, other, tmp_path / "o", "gm", force=True, **SMALL)
     assert load_overlay(tmp_path / "o").connected
 
 

@@ -64,8 +64,8 @@ def design_on_spark(
         instance = Instance.load(workload)
     settings = {"method": method, "room": ROOM, "part": part, "little": little, **asked}
     work = rounds_of(Path(out))
-    rounds.open_work(work, {"workload": instance.digest, **settings})
-    run = _OnSpark(spark, work, progress, part, little)
+    name = rounds.open_work(work, {"workload": instance.digest, **settings})
+    run = _OnSpark(spark, work / name, progress, part, little)
     overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
     overlay = replace(overlay, parameters={**overlay.parameters, "engine": "spark"})
     with progress.step("writing the overlay"):
@@ -96,7 +96,7 @@ class _OnSpark:
         """Return the edges under a rule."""
         del tell  # it takes a share; what is known here is more
         place = self._work / f"run-{len(self._rounds)}"
-        place.mkdir(exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         self._rounds.append(Rounds(self._spark, place, **self._sizes))
 
         def report(standing: Standing) -> None:

@@ -12,6 +12,7 @@ the pages of the interests.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -50,10 +51,10 @@ class Asked(NamedTuple):
     cuts: npt.NDArray[np.int64]  # part k has the rows from cuts[k] to cuts[k + 1]
 
 
-def open_work(directory: Path, key: Mapping[str, Any]) -> int:
-    """Make the directory of a run's rounds ready; return how many an earlier run has finished.
+def open_work(directory: Path, key: Mapping[str, Any]) -> str:
+    """Make the directory of a design's rounds ready; what belongs to another one is removed.
 
-    What belongs to another run is removed.
+    Return a name for the design: processes that outlive it tell it by that from the next one.
     """
     told = json.dumps(dict(key), sort_keys=True)
     kept = directory / KEY
@@ -61,10 +62,7 @@ def open_work(directory: Path, key: Mapping[str, Any]) -> int:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         kept.write_text(told)
-    n = 0
-    while is_done(directory, n + 1):
-        n += 1
-    return n
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
 def round_at(directory: Path, number: int) -> Path:
