@@ -263,15 +263,24 @@ class Overlay:
     @property
     def components(self) -> npt.NDArray[np.int32]:
         """The number of components of each topic's sub-overlay, from the edges alone."""
+        return self._join()[0]
+
+    @property
+    def largest_components(self) -> npt.NDArray[np.int32]:
+        """The nodes in the largest component of each topic's sub-overlay."""
+        return self._join()[1]
+
+    def _join(self) -> list[npt.NDArray[np.int32]]:
         if not self._components:
-            from meshwright.kernels.components import join_all, new_components
+            from meshwright.kernels.components import join_all, largest_components, new_components
 
             state = new_components(
                 self.instance.indptr, self.instance.topics, self.instance.n_topics
             )
             join_all(state, self.edges)
-            self._components.append(frozen(state.open_count, np.int32, "components"))
-        return self._components[0]
+            found = (state.open_count, largest_components(state))
+            self._components.extend(frozen(array, np.int32, "components") for array in found)
+        return self._components
 
     @property
     def support(self) -> float:

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from meshwright.datasets import Manifest, open_dataset, read_table, staging, write_table
 from meshwright.errors import InputError
-from meshwright.kernels.components import join_all, largest_components, new_components
 from meshwright.values import Bounds, Instance, Overlay
 
 
@@ -55,17 +54,14 @@ def write_overlay(
 
 def topic_table(overlay: Overlay) -> pa.Table:
     """Return for each topic its subscribers, components, and the share in the largest one."""
-    instance = overlay.instance
-    state = new_components(instance.indptr, instance.topics, instance.n_topics)
-    subscribers = np.diff(state.topic_ptr).astype(np.int32)
-    join_all(state, overlay.edges)
-    largest = largest_components(state)
+    instance, largest = overlay.instance, overlay.largest_components
+    subscribers = np.bincount(instance.topics, minlength=instance.n_topics).astype(np.int32)
     share = np.divide(largest, subscribers, out=np.ones(len(largest)), where=subscribers > 0)
     return pa.table(
         {
             "topic": pa.array(np.arange(instance.n_topics, dtype=np.int32)),
             "subscribers": pa.array(subscribers),
-            "components": pa.array(state.open_count),
+            "components": pa.array(overlay.components),
             "connected_share": pa.array(share),
         }
     )
