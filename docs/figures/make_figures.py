@@ -406,11 +406,11 @@ def draw_cost() -> str:
 
 
 def draw_scale() -> str:
-    """Return the seconds of a design on Spark, and of its check, against the users, as measured."""
+    """Return the seconds of a design on Spark against the users, as measured."""
     with (HERE / "scale.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     left, top, right, bottom = 96, 96, 640, 398
-    most = max(max(float(row["design"]), float(row["check"])) for row in rows)
+    most = max(float(row["design"]) for row in rows)
     step = 10 ** math.floor(math.log10(most)) / 2
     tallest = step * math.ceil(most / step)
     widest = max(int(row["users"]) for row in rows)
@@ -420,7 +420,7 @@ def draw_scale() -> str:
         return left + (right - left) * users / widest, bottom - (bottom - top) * up
 
     parts = [text(24, 32, "Seconds against users", size=18, weight="bold")]
-    parts.append(text(24, 54, "gm on Spark, two cores, 18.87 friends each: whole design and check"))
+    parts.append(text(24, 54, "gm on Spark, two cores, 18.87 friends each: the whole design"))
     for k in range(round(tallest / step) + 1):
         x, y = at(0, k * step)
         parts.append(f'<line x1="{x}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{PALE}"/>')
@@ -429,15 +429,10 @@ def draw_scale() -> str:
         x, y = at(int(row["users"]), 0)
         parts.append(text(x, y + 22, f"{int(row['users']) / 1e6:g} M", anchor="middle"))
     parts.append(text((left + right) / 2, bottom + 44, "users", anchor="middle"))
-    for name, colour, dash in (("design", BLUE, ""), ("check", ORANGE, ' stroke-dasharray="6 4"')):
-        points = [at(int(row["users"]), float(row[name])) for row in rows]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"{dash}/>'
-        )
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>' for x, y in points]
-    parts.append(text(left + 24, top + 11, "design", colour=BLUE, weight="bold"))
-    parts.append(text(left + 24, top + 33, "check (dashed)", colour="#8f6300", weight="bold"))
+    points = [at(int(row["users"]), float(row["design"])) for row in rows]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    parts.append(f'<polyline points="{path}" fill="none" stroke="{BLUE}" stroke-width="2.5"/>')
+    parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}"/>' for x, y in points]
     return document(680, 460, "Seconds of a design on Spark against users", parts)
 
 
