@@ -128,9 +128,23 @@ def evaluate(subscriptions: DataFrame, edges: DataFrame, partitions: int) -> Dat
     """Return one row per topic: subscribers, components, the largest, and the diameter."""
     # New names for each use of the subscriptions: Spark tells columns apart by them.
     wants = subscriptions.select("node", "topic").toDF("member", "wanted")
-    at_u = subscriptions.select("node", "topic").toDF("u", "topic_u")
-    at_v = subscriptions.select("node", "topic").toDF("v", "topic_v")
-    inside = edges.select("u", "v").join(at_u, "u").join(at_v, "v").where("topic_u = topic_v")
+    at_few = subscriptions.select("node", "topic").toDF("few", "topic_u")
+    at_many = subscriptions.select("node", "topic").toDF("many", "topic_v")
+    sizes = subscriptions.groupBy("node").count()
+    links = edges.select("u", "v")
+    for end in ("u", "v"):
+        links = links.join(sizes.toDF(end, f"size_{end}"), end)
+    # A hub may have many links and many topics: the topics of the end that has fewer are looked up.
+    fewer = F.col("size_u") <= F.col("size_v")
+    links = links.select(
+        "u",
+        "v",
+        F.when(fewer, F.col("u")).otherwise(F.col("v")).alias("few"),
+        F.when(fewer, F.col("v")).otherwise(F.col("u")).alias("many"),
+    )
+    same = (F.col("links.many") == F.col("other.many")) & (F.col("topic_u") == F.col("topic_v"))
+    common = links.join(at_few, "few").alias("links").join(at_many.alias("other"), same)
+    inside = common.select("u", "v", "topic_u")
     left = wants.withColumn("share", F.pmod(F.hash("wanted"), F.lit(partitions)))
     right = inside.withColumn("share", F.pmod(F.hash("topic_u"), F.lit(partitions)))
     grouped = left.groupBy("share").cogroup(right.groupBy("share"))
