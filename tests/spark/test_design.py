@@ -104,3 +104,9 @@ def test_rounds_of_another_design_are_not_taken(spark, workload, tmp_path):
 def test_other_methods_are_refused(spark, workload, tmp_path):
     with pytest.raises(InputError, match="low does not run on Spark; gm, minmax, gpa, gpm do"):
         design_on_spark(spark, workload, tmp_path / "o", "low")
+
+
+def test_what_cannot_be_asked_leaves_nothing_behind(spark, workload, tmp_path):
+    with pytest.raises(InputError, match="gpm needs a budget"):
+        design_on_spark(spark, workload, tmp_path / "o", "gpm")
+    assert not rounds_of(tmp_path / "o").exists()

@@ -167,9 +167,11 @@ def _on_spark(
     force: bool,
 ) -> Manifest:
     """Design level by level on Spark."""
+    from meshwright.overlay import check_asked
     from meshwright.overlay.levels.design import N_STEPS, design_on_spark, rounds_of
 
     asked = {name: value for name, value in given.items() if value is not None}
+    check_asked(method, **asked)  # before Spark is started
     spark, progress = start(master, N_STEPS)
     print(
         f"designing on Spark, {expected.incidences:,} incidences; until it is done, what the tasks "

@@ -13,11 +13,18 @@ import numpy.typing as npt
 from meshwright.errors import InputError
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.engine import Engine, Tell, greedy_edges
-from meshwright.overlay.methods import METHODS, check_choice, choose, edges_of_average, noted
+from meshwright.overlay.methods import (
+    METHODS,
+    check_average,
+    check_choice,
+    choose,
+    edges_of_average,
+    noted,
+)
 from meshwright.overlay.minmax import minmax
 from meshwright.values import Bounds, Instance, Overlay
 
-__all__ = ["METHODS", "design"]
+__all__ = ["METHODS", "check_asked", "design"]
 
 FindBounds = Callable[[Instance, npt.NDArray[np.int32]], Bounds]
 
@@ -67,7 +74,13 @@ def design(
 
     """
     started = time.perf_counter()
-    check_choice(method)
+    check_asked(
+        method,
+        average_degree=average_degree,
+        budget_ratio=budget_ratio,
+        equal_edges=equal_edges,
+        **parameters,
+    )
     budget: dict[str, Any] = {}
     if average_degree is not None:
         budget["max_edges"] = edges_of_average(instance, average_degree)
@@ -75,11 +88,6 @@ def design(
         budget |= _budget_of_ratio(
             instance, method, budget_ratio, engine or greedy_edges, equal_edges=equal_edges
         )
-    elif equal_edges:
-        raise InputError("equal_edges goes with budget_ratio; give both or neither.")
-    twice = [name for name in budget if parameters.get(name) is not None]
-    if twice or (average_degree is not None and budget_ratio is not None):
-        raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
     chosen, filled = choose(method, {**parameters, **budget})
     report = {"tell": tell} if chosen.tells else {}
     by = {"engine": engine} if engine is not None else {}
@@ -100,15 +108,42 @@ def design(
     )
 
 
+def check_asked(
+    method: str,
+    *,
+    average_degree: float | None = None,
+    budget_ratio: float | None = None,
+    equal_edges: bool = False,
+    **parameters: Any,
+) -> None:
+    """Raise unless `design` can be asked so; what it is asked of has no part in it."""
+    check_choice(method)
+    budget: dict[str, int] = {}  # which ones are given; how much is not known yet
+    if average_degree is not None:
+        check_average(average_degree)
+        budget["max_edges"] = 1
+    if budget_ratio is not None:
+        if not (math.isfinite(budget_ratio) and budget_ratio > 0):
+            raise InputError(
+                f"budget_ratio is {budget_ratio}; give a number above 0, at most 1 as a rule."
+            )
+        takes = [name for name in ("max_degree", "max_edges") if name in METHODS[method].defaults]
+        if not takes:
+            raise InputError(f"{method} takes no budget; leave out budget_ratio.")
+        budget |= dict.fromkeys(takes[: 2 if equal_edges else 1], 1)
+    elif equal_edges:
+        raise InputError("equal_edges goes with budget_ratio; give both or neither.")
+    twice = [name for name in budget if parameters.get(name) is not None]
+    if twice or (average_degree is not None and budget_ratio is not None):
+        raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
+    choose(method, {**parameters, **budget})
+
+
 def _budget_of_ratio(
     instance: Instance, method: str, ratio: float, engine: Engine, *, equal_edges: bool
 ) -> dict[str, int]:
     """Return the budget of paper 1: a share of the edges and of the maximum degree of minmax."""
-    if not (math.isfinite(ratio) and ratio > 0):
-        raise InputError(f"budget_ratio is {ratio}; give a number above 0, at most 1 as a rule.")
     takes = METHODS[method].defaults
-    if not {"max_edges", "max_degree"} & set(takes):
-        raise InputError(f"{method} takes no budget; leave out budget_ratio.")
     edges, gains = minmax(instance, engine=engine)
     overlay = Overlay(instance, edges, gains, "minmax")
     m = max(1, math.floor(ratio * overlay.n_edges))

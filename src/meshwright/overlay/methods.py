@@ -108,10 +108,14 @@ def check_choice(method: str, methods: Mapping[str, Method] = METHODS) -> None:
         raise unknown_choice("method", method, methods)
 
 
-def edges_of_average(instance: Instance, average_degree: float) -> int:
-    """Return the budget of edges that an average degree allows."""
+def check_average(average_degree: float) -> None:
+    """Raise unless an average degree can be a budget."""
     if not (math.isfinite(average_degree) and average_degree > 0):
         raise InputError(f"average_degree is {average_degree}; give a number above 0.")
+
+
+def edges_of_average(instance: Instance, average_degree: float) -> int:
+    """Return the budget of edges that an average degree allows."""
     return max(1, math.floor(average_degree * instance.n_nodes / 2))
 
 

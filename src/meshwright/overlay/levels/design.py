@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from meshwright.datasets import Manifest, read_manifest
 from meshwright.errors import InputError
 from meshwright.kernels.components import join_all, new_components
-from meshwright.overlay import design
+from meshwright.overlay import check_asked, design
 from meshwright.overlay.bounds import bounds_of
 from meshwright.overlay.dataset import write_overlay
 from meshwright.overlay.engine import Edges, Rule, Tell, by_size, in_order
@@ -58,6 +58,7 @@ def design_on_spark(
     """
     if method not in ON_SPARK:
         raise InputError(f"{method} does not run on Spark; {', '.join(ON_SPARK)} do.")
+    check_asked(method, **asked)
     progress = progress or no_progress()
     with progress.step("reading the workload"):
         refuse_what_cannot_fit_on_spark(read_manifest(Path(workload), "workload"), machine_memory())
