@@ -117,6 +117,18 @@ def join_with(c, own, stamp, v):
 
 
 @kernel
+def next_slot(topics, low, high, topic):
+    """Return the first slot from `low` to `high` whose topic is not before the given one."""
+    while low < high:
+        middle = (low + high) // 2
+        if topics[middle] < topic:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
 def join(c, u, v):
     """Add the edge (u, v): join the components of each common topic. Return the gain."""
     topics, slot_label = c.topics, c.slot_label

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from meshwright.kernels.compile import kernel
+from meshwright.kernels.components import next_slot
 
 
 @kernel
@@ -86,12 +87,6 @@ def look_up_left_out(c, slot, gains, touched, n_touched):
     topics, topic, own = c.topics, c.topics[slot], c.slot_label[slot]
     for i in range(n_touched):
         w = touched[i]
-        low, high = c.indptr[w], c.row_end[w]
-        while low < high:
-            middle = (low + high) // 2
-            if topics[middle] < topic:
-                low = middle + 1
-            else:
-                high = middle
-        if low < c.row_end[w] and topics[low] == topic:
-            gains[w] += c.slot_label[low] != own
+        found = next_slot(topics, c.indptr[w], c.row_end[w], topic)
+        if found < c.row_end[w] and topics[found] == topic:
+            gains[w] += c.slot_label[found] != own

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import drop_connected, join_two
+from meshwright.kernels.components import drop_connected, join_two, next_slot
 from meshwright.overlay.levels.scan_kernel import LOWEST
 
 SEARCH = 16  # a list so many times longer than another is searched, not walked over
@@ -127,18 +127,6 @@ def noted_pairs(notes, degree, cap, level, rows):
                         owners[n], places[n] = u, k
                     n += 1
     return owners, places
-
-
-@njit(cache=True)
-def next_slot(topics, low, high, topic):
-    """Return the first slot from `low` to `high` whose topic is not before the given one."""
-    while low < high:
-        middle = (low + high) // 2
-        if topics[middle] < topic:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @njit(cache=True)

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from meshwright.kernels.components import next_slot
+
 LOWEST = 2  # pairs that gain less are left to the last level
 LOOK_UP = 16  # asking a partner for a topic, in positions walked over
 ROOM_SHARE = 4  # a row has room for a quarter as many partners as its node wants topics
@@ -145,11 +147,11 @@ def count_row(i, linked, u, left_out, counts):
 
 
 @njit(cache=True, nogil=True)
-def count_left_out(i, linked, slot, counts, n_touched):
+def count_left_out(i, linked, left_out, counts, n_touched):
     """Count the topic left out, for the partners that have a gain without it."""
     topics, position_at, label, gains = i.topics, i.position_at, linked.label, counts.gains
-    topic, own = topics[slot], label[position_at[slot]]
-    first, end = position_at[slot] + 1, i.topic_ptr[topic + 1]
+    topic, own = topics[left_out], label[position_at[left_out]]
+    first, end = position_at[left_out] + 1, i.topic_ptr[topic + 1]
     if end - first < LOOK_UP * n_touched:
         partners, labels = i.nodes[first:end], label[first:end]
         for k in range(len(partners)):
@@ -157,16 +159,10 @@ def count_left_out(i, linked, slot, counts, n_touched):
         return
     for k in range(n_touched):
         w = counts.touched[k]
-        low, end = i.indptr[w], i.indptr[w + 1]
-        high = end
-        while low < high:
-            middle = (low + high) // 2
-            if topics[middle] < topic:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and topics[low] == topic:
-            gains[w] += label[position_at[low]] != own
+        end = i.indptr[w + 1]
+        slot = next_slot(topics, i.indptr[w], end, topic)
+        if slot < end and topics[slot] == topic:
+            gains[w] += label[position_at[slot]] != own
 
 
 @njit(cache=True, nogil=True)
