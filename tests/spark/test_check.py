@@ -11,8 +11,7 @@ import pytest
 
 import meshwright as mw
 from meshwright.datasets import read_table, write_table
-from meshwright.evaluation.check import check, evaluate
-from meshwright.evaluation.topic_kernel import evaluate_topic
+from meshwright.evaluation.check import check
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
 from meshwright.smallworld import write_overlay as write_world
@@ -64,13 +63,11 @@ def test_check_agrees_with_networkx(spark, tmp_path, workload, method, parameter
     assert found.max_degree == overlay.max_degree
 
 
-def test_the_answer_does_not_depend_on_partitions(spark, workload):
-    overlay = design(Instance.load(workload), "gpm", max_degree=2)
-    edges = spark.createDataFrame(overlay.edge_list(), "u int, v int")
-    subscriptions = spark.read.parquet(f"file://{workload}/subscriptions.parquet")
-    one, five = (sorted(map(tuple, evaluate(subscriptions, edges, n).collect())) for n in (1, 5))
-    assert one == five
-    assert len(one) == 15
+def test_the_answer_does_not_depend_on_how_the_topics_are_cut(spark, tmp_path, workload):
+    write_overlay(design(Instance.load(workload), "gpm", max_degree=2), tmp_path / "o", workload)
+    one, many = (check(spark, tmp_path / "o", part=part) for part in (1_000_000, 20))
+    assert one == many
+    assert list(tmp_path.iterdir()) == [tmp_path / "o"]  # what was shipped is gone
 
 
 @pytest.mark.parametrize(
@@ -95,18 +92,39 @@ def test_a_false_claim_is_found(spark, tmp_path, workload, claim, value):
     assert str(value) in findings[0]
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_above_the_limit_a_diameter_is_bounded_from_both_sides(n):
-    path = np.arange(n, dtype=np.int32)
-    exact = evaluate_topic(n, path[:-1], path[1:], 100)
-    assert exact == (1, n, n - 1, n - 1)
-    rng = np.random.default_rng(n)
-    parents = np.array([rng.integers(0, i) for i in range(1, n)], dtype=np.int32)
-    tree = nx.Graph(zip(parents.tolist(), range(1, n), strict=True))
-    if n > 1:
-        components, _, low, high = evaluate_topic(n, parents, path[1:], 0)
-        assert components == 1
-        assert low <= nx.diameter(tree) <= high
+def rows_of(table, overlay):
+    return read_table(overlay, table).to_pydict()
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"u": 1, "v": 0}, "1 edges are not given as u < v"),
+        ({"u": 1, "v": 1}, "1 edges are not given as u < v"),
+        ({"v": 40}, "1 edges name a node outside 0..39"),
+        ({"rank": 1}, "the ranks are not 0.."),
+    ],
+)
+def test_a_bad_table_of_edges_is_found(spark, tmp_path, workload, change, finding):
+    path = tmp_path / "overlay"
+    write_overlay(design(Instance.load(workload), "gm"), path, workload)
+    edges = rows_of("edges", path)
+    for column, value in change.items():
+        edges[column][0] = value
+    schema = read_table(path, "edges").schema
+    write_table(path / "edges.parquet", pa.table(edges, schema=schema))
+    findings = check(spark, path).findings
+    assert [told for told in findings if told.startswith(finding)]
+
+
+def test_an_edge_listed_twice_is_found(spark, tmp_path, workload):
+    path = tmp_path / "overlay"
+    write_overlay(design(Instance.load(workload), "gm"), path, workload)
+    edges = rows_of("edges", path)
+    for end in ("u", "v"):
+        edges[end][0] = edges[end][1]
+    write_table(path / "edges.parquet", pa.table(edges, schema=read_table(path, "edges").schema))
+    assert "1 edges are listed more than once" in check(spark, path).findings
 
 
 def test_forged_gains_are_found(spark, tmp_path, workload):

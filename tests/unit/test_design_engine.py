@@ -11,8 +11,8 @@ from meshwright.overlay.forecast import (
     refuse_what_cannot_fit_on_spark,
     workload_forecast,
 )
-from meshwright.overlay.levels.on_spark import cut
 from meshwright.overlay.levels.run import Standing
+from meshwright.spark.parts import cut
 from meshwright.values import Instance
 from meshwright.workload.forecast import Forecast
 from tests.datasets import write_instance

@@ -1,10 +1,9 @@
-"""How a report is drawn: layouts, groups, packed numbers, and topics against a naive twin."""
+"""How a report is drawn: layouts, groups and packed numbers."""
 
 from __future__ import annotations
 
 import base64
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,63 +16,8 @@ from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layou
 from meshwright.report.overlay_facts import support_curve
 from meshwright.report.packing import embedded, packed
 from meshwright.report.picture import picture
-from meshwright.report.topic_links import exact_up_to, topic_rows
-from meshwright.values import Instance, Overlay
+from meshwright.values import Instance
 from tests.reports import crowd
-from tests.strategies import instance_of, interests
-
-
-def naive_rows(overlay: Overlay) -> list[tuple[int, int, int, int, int]]:
-    """For each topic its subscribers, links, components, the largest, and the diameter."""
-    instance, rows = overlay.instance, []
-    links = nx.Graph(overlay.edge_list())
-    for t in range(instance.n_topics):
-        members = [v for v in range(instance.n_nodes) if t in instance.topics_of(v)]
-        graph = nx.Graph()
-        graph.add_nodes_from(members)
-        graph.add_edges_from(links.subgraph(members).edges)
-        parts = [graph.subgraph(part) for part in nx.connected_components(graph)]
-        rows.append(
-            (
-                len(members),
-                graph.number_of_edges(),
-                len(parts),
-                max(map(len, parts), default=0),
-                max(map(nx.diameter, parts), default=0),
-            )
-        )
-    return rows
-
-
-@given(interests(9, 5), st.sampled_from(["gm", "star", "ring-per-topic", "few"]))
-def test_topics_are_told_as_the_naive_twin_tells_them(interest, method):
-    instance = instance_of(interest)
-    overlay = design(instance, "gpa", max_edges=2) if method == "few" else design(instance, method)
-    found = topic_rows(overlay)
-    rows = zip(
-        found.subscribers, found.links, found.components, found.largest, found.diameter_low,
-        strict=True,
-    )  # fmt: skip
-    assert [tuple(map(int, row)) for row in rows] == naive_rows(overlay)
-    assert (found.diameter_low == found.diameter_high).all()
-
-
-def test_diameters_that_cost_too_much_are_bounded_from_both_sides():
-    overlay = design(crowd(120, 12, 4), "gm")
-    exact = topic_rows(overlay)
-    rough = topic_rows(overlay, most_steps=20_000)
-    bounded = rough.diameter_low < rough.diameter_high
-    assert bounded.any()
-    assert not bounded.all()
-    assert (rough.diameter_low <= exact.diameter_low).all()
-    assert (exact.diameter_low <= rough.diameter_high).all()
-
-
-def test_the_budget_of_searches_is_kept():
-    sizes, links = np.array([4, 2, 3]), np.array([3, 1, 2])
-    assert exact_up_to(sizes, links, 10_000) == 20_000
-    assert exact_up_to(sizes, links, 8 + 21) == 3
-    assert exact_up_to(sizes, links, 8) == 2
 
 
 def decoded(text: str) -> list[int]:

@@ -8,6 +8,7 @@ from meshwright.datasets.store import (
     read_column,
     read_table,
     refuse_overwrite,
+    scratch_beside,
     staging,
     write_table,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "read_manifest",
     "read_table",
     "refuse_overwrite",
+    "scratch_beside",
     "staging",
     "workload_digest",
     "write_table",

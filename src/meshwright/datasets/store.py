@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +95,27 @@ def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging
     OURS.add(directory)
     try:
         yield Staging(target, directory, kind, force=force)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        OURS.discard(directory)
+
+
+@contextmanager
+def scratch_beside(target: Path) -> Iterator[Path]:
+    """Open a directory for intermediate files where all who see the dataset can see it.
+
+    Where nothing can be written beside it, the directory is one of this machine.
+    """
+    directory = sibling(target.resolve(), "tmp")
+    try:
+        directory.mkdir()
+    except OSError:
+        with tempfile.TemporaryDirectory(prefix="meshwright-") as here:
+            yield Path(here)
+        return
+    OURS.add(directory)
+    try:
+        yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         OURS.discard(directory)

@@ -1,40 +1,50 @@
 """`check`: recompute everything an overlay claims, from its edges and its workload, on Spark.
 
-Topics are independent, so each task takes a share of them with their subscriptions and edges and
-searches every sub-overlay breadth-first. The engine that designed the overlay has no part in it.
+Topics are independent: each task takes a share of them and searches their sub-overlays
+breadth-first. Subscriptions and links reach the tasks in one file that every process maps. The
+engine that designed the overlay has no part in it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType, StructField, StructType
 
-from meshwright.datasets import Manifest, open_dataset, read_table
+from meshwright.datasets import Manifest, open_dataset, read_column, read_table, scratch_beside
+from meshwright.errors import InputError
+from meshwright.evaluation.topics import (
+    EXACT_UP_TO,
+    Ints,
+    Longs,
+    SubOverlays,
+    evaluated,
+    sub_overlays,
+    topic_costs,
+)
 from meshwright.overlay.dataset import find_workload
 from meshwright.smallworld import WORLDS
 from meshwright.smallworld.dataset import is_small_world, world_findings
+from meshwright.spark.parts import cut
 from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.session import parallelism
+from meshwright.spark.ship import received, ship
 
 N_STEPS = 3
 NAMED = 10
-TOPICS_PER_TASK = 20_000
+PART = 5_000_000  # subscribers and links of theirs that a task looks at: about a second
 
 _TOPICS = StructType(
     [
-        StructField("topic", IntegerType()),
-        *[
-            StructField(name, LongType())
-            for name in ("subscribers", "components", "largest", "diameter_low", "diameter_high")
-        ],
+        StructField(name, IntegerType())
+        for name in ("topic", "components", "largest", "diameter_low", "diameter_high")
     ]
 )
 
@@ -66,6 +76,7 @@ def check(
     overlay: str | Path,
     *,
     workload: str | Path | None = None,
+    part: int = PART,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Return what an overlay really is, compared with what its manifest claims."""
@@ -74,123 +85,124 @@ def check(
     place, source = find_workload(manifest, directory, Path(workload) if workload else None)
     place = place.absolute()
     progress = progress or no_progress()
-    subscriptions = spark.read.parquet(f"file://{place}/subscriptions.parquet")
-    edges = spark.read.parquet(f"file://{directory}/edges.parquet")
+    n_nodes, n_topics = source["n_nodes"], source["n_topics"]
     with progress.step("checking the links"):
-        findings, gain = _check_edges(edges, manifest, source["n_nodes"])
+        u, v = (_column(directory, "edges", end) for end in ("u", "v"))
+        findings = _check_edges(u, v, _column(directory, "edges", "rank"), n_nodes)
         property_1 = _check_world(manifest, directory, place)
         findings += property_1 or []
-        degrees = edges.select(F.explode(F.array("u", "v")).alias("node")).groupBy("node").count()
-        names = spark.read.parquet(f"file://{place}/nodes.parquet")
-        top = degrees.orderBy(F.desc("count"), "node").limit(NAMED).join(names, "node")
-        busiest = [(r["name"], r["count"]) for r in top.orderBy(F.desc("count"), "node").collect()]
+        known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
+        u, v = u[known], v[known]
+        degrees = np.bincount(u, minlength=n_nodes) + np.bincount(v, minlength=n_nodes)
+        busiest = _largest(degrees)
+        names = _names(place, "nodes", busiest)
     with progress.step("searching every topic's sub-overlay"):
-        partitions = max(parallelism(spark), source["n_topics"] // TOPICS_PER_TASK)
-        topics = evaluate(subscriptions, edges, partitions).persist()
-        total = topics.agg(
-            F.sum("components"), F.count("*"), F.sum("subscribers"), F.max("diameter_high")
-        ).collect()[0]
-        apart = topics.where("components > 1")
-        n_apart = apart.count()
+        nodes, topics = (_column(place, "subscriptions", end) for end in ("node", "topic"))
+        for ids, count in ((nodes, n_nodes), (topics, n_topics)):
+            if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+                raise InputError(
+                    f"'{place}' has a subscription outside 0..{count - 1}. Make it again."
+                )
+        graph = sub_overlays(nodes, topics, u, v, n_nodes, n_topics)
+        del nodes, topics, u, v, known
+        found = evaluate(spark, graph, directory, part)
     with progress.step("naming what stands out"):
-        topic_names = spark.read.parquet(f"file://{place}/topics.parquet")
-        worst = apart.orderBy(F.desc("components"), "topic").limit(NAMED)
-        named = worst.join(topic_names, "topic").orderBy(F.desc("components"), "topic")
-        disconnected = [row["name"] for row in named.collect()]
-        counted = topics.where("components = 1 and diameter_low = diameter_high")
-        spread = counted.groupBy("diameter_low").count().collect()
-        low = topics.agg(F.max("diameter_low")).collect()[0][0] or 0
-        topics.unpersist()
-    n_components, n_wanted, n_subscriptions, high = (int(value or 0) for value in total)
-    full = n_subscriptions - n_wanted
-    n_edges = manifest.rows["edges"]
-    found = Evaluation(
-        n_edges=n_edges,
-        average_degree=2 * n_edges / source["n_nodes"] if source["n_nodes"] else 0.0,
-        max_degree=busiest[0][1] if busiest else 0,
-        support=1 - (n_components - n_wanted) / full if full else 1.0,
-        connected=n_apart == 0,
-        n_disconnected=n_apart,
-        disconnected=tuple(disconnected),
-        busiest=tuple(busiest),
-        diameter=(low, high),
-        diameters=tuple(sorted((row["diameter_low"], row["count"]) for row in spread)),
-        property_1=None if property_1 is None else not property_1,
-        findings=(),
-    )
-    joined = n_subscriptions - n_components
-    if gain != joined:
-        findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
-    return replace(found, findings=(*findings, *_compare(found, manifest)))
+        subscribers = np.diff(graph.topic_ptr)
+        apart = np.maximum(found["components"] - 1, 0)
+        whole = (found["components"] == 1) & (found["diameter_low"] == found["diameter_high"])
+        spread = np.unique_counts(found["diameter_low"][whole])
+        full = int(np.maximum(subscribers - 1, 0).sum())
+        joined = full - int(apart.sum(dtype=np.int64))
+        gain = sum(
+            int(gains.sum(dtype=np.int64)) for gains in read_column(directory, "edges", "gain")
+        )
+        if gain != joined:
+            findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
+        n_edges = manifest.rows["edges"]
+        evaluation = Evaluation(
+            n_edges=n_edges,
+            average_degree=2 * n_edges / n_nodes if n_nodes else 0.0,
+            max_degree=int(degrees.max(initial=0)),
+            support=joined / full if full else 1.0,
+            connected=not apart.any(),
+            n_disconnected=int(np.count_nonzero(apart)),
+            disconnected=tuple(_names(place, "topics", _largest(apart))),
+            busiest=tuple(zip(names, degrees[busiest].tolist(), strict=True)),
+            diameter=(
+                int(found["diameter_low"].max(initial=0)),
+                int(found["diameter_high"].max(initial=0)),
+            ),
+            diameters=tuple(zip(spread.values.tolist(), spread.counts.tolist(), strict=True)),
+            property_1=None if property_1 is None else not property_1,
+            findings=(),
+        )
+    return replace(evaluation, findings=(*findings, *_compare(evaluation, manifest)))
 
 
-def evaluate(subscriptions: DataFrame, edges: DataFrame, partitions: int) -> DataFrame:
-    """Return one row per topic: subscribers, components, the largest, and the diameter."""
-    # New names for each use of the subscriptions: Spark tells columns apart by them.
-    wants = subscriptions.select("node", "topic").toDF("member", "wanted")
-    at_few = subscriptions.select("node", "topic").toDF("few", "topic_u")
-    at_many = subscriptions.select("node", "topic").toDF("many", "topic_v")
-    sizes = subscriptions.groupBy("node").count()
-    links = edges.select("u", "v")
-    for end in ("u", "v"):
-        links = links.join(sizes.toDF(end, f"size_{end}"), end)
-    # A hub may have many links and many topics: the topics of the end that has fewer are looked up.
-    fewer = F.col("size_u") <= F.col("size_v")
-    links = links.select(
-        "u",
-        "v",
-        F.when(fewer, F.col("u")).otherwise(F.col("v")).alias("few"),
-        F.when(fewer, F.col("v")).otherwise(F.col("u")).alias("many"),
-    )
-    same = (F.col("links.many") == F.col("other.many")) & (F.col("topic_u") == F.col("topic_v"))
-    common = links.join(at_few, "few").alias("links").join(at_many.alias("other"), same)
-    inside = common.select("u", "v", "topic_u")
-    left = wants.withColumn("share", F.pmod(F.hash("wanted"), F.lit(partitions)))
-    right = inside.withColumn("share", F.pmod(F.hash("topic_u"), F.lit(partitions)))
-    grouped = left.groupBy("share").cogroup(right.groupBy("share"))
-    return grouped.applyInArrow(_evaluate_share, _TOPICS)
+def evaluate(
+    spark: SparkSession, graph: SubOverlays, beside: Path, part: int = PART
+) -> dict[str, Ints]:
+    """Return for each topic, in columns: components, the largest, and the diameter."""
+    cuts = cut(topic_costs(graph), part)
+    n_parts = len(cuts) - 1
+    with scratch_beside(beside) as scratch:
+        shipped = scratch / "sub-overlays"
+        ship(shipped, graph)
+        parts = spark.range(0, n_parts, 1, n_parts).mapInArrow(_task(shipped, cuts), _TOPICS)
+        table = parts.toArrow().sort_by("topic")
+    return {name: table.column(name).to_numpy() for name in _TOPICS.names}
 
 
-def _evaluate_share(subscriptions: pa.Table, edges: pa.Table) -> pa.Table:
-    from meshwright.evaluation.topic_kernel import EXACT_UP_TO, evaluate_topics
+def _task(
+    shipped: Path, cuts: Longs
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def search(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                first, last = int(cuts[number]), int(cuts[number + 1])
+                rows = evaluated(received(shipped), EXACT_UP_TO, first, last)
+                columns = [np.arange(first, last), *rows.T]
+                arrays = [pa.array(column.astype(np.int32)) for column in columns]
+                yield pa.RecordBatch.from_arrays(arrays, _TOPICS.names)
 
-    wants = subscriptions.sort_by([("wanted", "ascending"), ("member", "ascending")])
-    links = edges.sort_by("topic_u")
-    rows = evaluate_topics(
-        wants.column("wanted").to_numpy(),
-        wants.column("member").to_numpy(),
-        links.column("topic_u").to_numpy(),
-        links.column("u").to_numpy(),
-        links.column("v").to_numpy(),
-        EXACT_UP_TO,
-    )
-    columns = [pa.array(rows[:, 0].astype(np.int32)), *[pa.array(rows[:, i]) for i in range(1, 6)]]
-    return pa.Table.from_arrays(columns, names=_TOPICS.names)
+    return search
 
 
-def _check_edges(edges: DataFrame, manifest: Manifest, n_nodes: int) -> tuple[list[str], int]:
-    """Return what is wrong with the table of edges itself, and the sum of the gains."""
-    outside = (F.col("u") < 0) | (F.col("v") >= n_nodes)
-    row = edges.agg(
-        F.count_if(F.col("u") >= F.col("v")).alias("order"),
-        F.count_if(outside).alias("outside"),
-        F.sum("gain").alias("gain"),
-        F.count_distinct("rank").alias("ranks"),
-        F.min("rank").alias("first"),
-        F.max("rank").alias("last"),
-    ).collect()[0]
-    count = manifest.rows["edges"]
-    wrong = []
-    if row["order"]:
-        wrong.append(f"{row['order']:,} edges are not given as u < v")
-    if row["outside"]:
-        wrong.append(f"{row['outside']:,} edges name a node outside 0..{n_nodes - 1}")
-    if count and (row["ranks"], row["first"], row["last"]) != (count, 0, count - 1):
+def _column(dataset: Path, table: str, name: str) -> Ints:
+    """Return a whole column of numbers."""
+    return np.concatenate([np.empty(0, np.int32), *read_column(dataset, table, name)])
+
+
+def _largest(values: npt.NDArray[np.integer]) -> Longs:
+    """Return where the largest values are, the first of equal ones first; none that are 0."""
+    found = np.flatnonzero(values)
+    return found[np.argsort(-values[found], kind="stable")[:NAMED]]
+
+
+def _names(workload: Path, table: str, ids: Longs) -> list[str]:
+    """Return the names of some nodes or topics."""
+    known = read_table(workload, table)
+    numbers = known.column(table.removesuffix("s")).to_numpy()
+    at = np.argsort(numbers) if np.any(np.diff(numbers) < 0) else np.arange(len(numbers))
+    names: list[str] = known.column("name").take(at[ids]).to_pylist()
+    return names
+
+
+def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
+    """Return what is wrong with the table of edges itself."""
+    wrong, count = [], len(u)
+    unordered = np.count_nonzero(u >= v)
+    outside = np.count_nonzero((np.minimum(u, v) < 0) | (np.maximum(u, v) >= n_nodes))
+    if unordered:
+        wrong.append(f"{unordered:,} edges are not given as u < v")
+    if outside:
+        wrong.append(f"{outside:,} edges name a node outside 0..{n_nodes - 1}")
+    if not np.array_equal(np.sort(rank), np.arange(count)):
         wrong.append(f"the ranks are not 0..{count - 1}, each once")
-    repeated = count - edges.select("u", "v").distinct().count()
+    repeated = count - len(np.unique((u.astype(np.int64) << 32) | v))
     if repeated:
         wrong.append(f"{repeated:,} edges are listed more than once")
-    return wrong, int(row["gain"] or 0)
+    return wrong
 
 
 def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str] | None:

@@ -1,6 +1,7 @@
-"""Sub-overlays of topics: components and diameters by breadth-first search.
+"""The links inside each topic: of every subscriber the links to other subscribers.
 
-Nothing here is shared with the greedy engine: this is the second opinion.
+A link belongs to the end that wants fewer topics, so that a hub's links are not looked at once for
+each of its topics.
 """
 
 from __future__ import annotations
@@ -8,106 +9,90 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-EXACT_UP_TO = 20_000  # subscribers; above that a search from every one would take too long
+from meshwright.evaluation.diameter_kernel import evaluate_sub_overlay
 
 
 @njit(cache=True)
-def breadth_first(pointers, neighbours, start, distance, queue):
-    """Fill `distance` from `start`; return (how many were reached, the farthest's distance)."""
-    distance[start] = 0
-    queue[0] = start
-    head, tail = 0, 1
-    while head < tail:
-        u = queue[head]
-        head += 1
-        for i in range(pointers[u], pointers[u + 1]):
-            w = neighbours[i]
-            if distance[w] < 0:
-                distance[w] = distance[u] + 1
-                queue[tail] = w
-                tail += 1
-    return tail, distance[queue[tail - 1]]
-
-
-@njit(cache=True)
-def adjacency(n, one, other):
-    """Return the CSR (pointers, neighbours) of an undirected graph."""
-    pointers = np.zeros(n + 1, np.int64)
-    for i in range(len(one)):
-        pointers[one[i] + 1] += 1
-        pointers[other[i] + 1] += 1
-    for u in range(n):
-        pointers[u + 1] += pointers[u]
+def by_key(key, value, n_keys):
+    """Return the CSR (pointers, values) of the values of each key, in the order given."""
+    pointers = np.zeros(n_keys + 1, np.int64)
+    for k in key:
+        pointers[k + 1] += 1
+    for k in range(n_keys):
+        pointers[k + 1] += pointers[k]
     place = pointers[:-1].copy()
-    neighbours = np.empty(2 * len(one), np.int32)
-    for i in range(len(one)):
-        neighbours[place[one[i]]] = other[i]
-        neighbours[place[other[i]]] = one[i]
-        place[one[i]] += 1
-        place[other[i]] += 1
-    return pointers, neighbours
+    values = np.empty(len(value), np.int32)
+    for i in range(len(key)):
+        values[place[key[i]]] = value[i]
+        place[key[i]] += 1
+    return pointers, values
 
 
 @njit(cache=True)
-def evaluate_topic(n, one, other, exact_up_to):
-    """Return (components, largest, diameter at least, diameter at most) of one sub-overlay.
-
-    The diameter is the largest over the components. Above `exact_up_to` nodes it is bounded: from
-    below by the farthest found in two sweeps, from above by twice the last node's distance.
-    """
-    pointers, neighbours = adjacency(n, one, other)
-    component = np.full(n, -1, np.int32)
-    distance = np.full(n, -1, np.int32)
-    queue = np.empty(n, np.int32)
-    components = largest = low = high = 0
-    for start in range(n):
-        if component[start] >= 0:
-            continue
-        size, far = breadth_first(pointers, neighbours, start, distance, queue)
-        members = queue[:size].copy()
-        for u in members:
-            component[u] = components
-            distance[u] = -1
-        components += 1
-        largest = max(largest, size)
-        if size <= exact_up_to:
-            for u in members:
-                _, reach = breadth_first(pointers, neighbours, u, distance, queue)
-                low = max(low, reach)
-                for w in members:
-                    distance[w] = -1
-            high = max(high, low)
-        else:
-            _, reach = breadth_first(pointers, neighbours, members[size - 1], distance, queue)
-            for w in members:
-                distance[w] = -1
-            low = max(low, reach)
-            high = max(high, 2 * min(far, reach))
-    return components, largest, low, max(low, high)
+def owners(u, v, sizes):
+    """Return for each link (its end that wants fewer topics, the other end)."""
+    owner, other = np.empty(len(u), np.int32), np.empty(len(u), np.int32)
+    for i in range(len(u)):
+        first = sizes[u[i]] <= sizes[v[i]]
+        owner[i], other[i] = (u[i], v[i]) if first else (v[i], u[i])
+    return owner, other
 
 
 @njit(cache=True)
-def evaluate_topics(topic, node, edge_topic, one, other, exact_up_to):
-    """Evaluate many topics: subscriptions and edges sorted by topic, then node.
+def topic_costs(topic_ptr, members, owned_ptr):
+    """Return for each topic how many subscribers, and links of theirs, are looked at."""
+    costs = np.empty(len(topic_ptr) - 1, np.int64)
+    for t in range(len(costs)):
+        cost = 0
+        for i in range(topic_ptr[t], topic_ptr[t + 1]):
+            u = members[i]
+            cost += 1 + owned_ptr[u + 1] - owned_ptr[u]
+        costs[t] = cost
+    return costs
 
-    Return for each topic (topic, subscribers, components, largest, diameter low and high).
+
+@njit(cache=True, nogil=True)
+def count_links(topic_ptr, members, owned_ptr, owned, first, last, links):
+    """Write into `links` the links inside the topics first..last-1."""
+    inside = np.zeros(len(owned_ptr) - 1, np.bool_)
+    for t in range(first, last):
+        nodes = members[topic_ptr[t] : topic_ptr[t + 1]]
+        for u in nodes:
+            inside[u] = True
+        count = 0
+        for u in nodes:
+            for i in range(owned_ptr[u], owned_ptr[u + 1]):
+                count += inside[owned[i]]
+        for u in nodes:
+            inside[u] = False
+        links[t] = count
+
+
+@njit(cache=True, nogil=True)
+def evaluate_topics(topic_ptr, members, owned_ptr, owned, exact, first, last, rows):
+    """Write into `rows` of the topics first..last-1: components, largest, diameter low and high.
+
+    Topic `first` is row 0. `exact` is the number of nodes up to which a diameter is worked out and
+    not only bounded.
     """
-    rows = np.empty((len(topic), 6), np.int64)
-    n_rows = 0
-    at = edge_at = 0
-    while at < len(topic):
-        end = at
-        while end < len(topic) and topic[end] == topic[at]:
-            end += 1
-        edge_end = edge_at
-        while edge_end < len(edge_topic) and edge_topic[edge_end] == topic[at]:
-            edge_end += 1
-        members = node[at:end]
-        first = np.searchsorted(members, one[edge_at:edge_end]).astype(np.int32)
-        second = np.searchsorted(members, other[edge_at:edge_end]).astype(np.int32)
-        components, largest, low, high = evaluate_topic(end - at, first, second, exact_up_to)
-        rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2] = topic[at], end - at, components
-        rows[n_rows, 3], rows[n_rows, 4], rows[n_rows, 5] = largest, low, high
-        n_rows += 1
-        at, edge_at = end, edge_end
-    return rows[:n_rows]
+    place = np.full(len(owned_ptr) - 1, -1, np.int32)
+    one, other = np.empty(64, np.int32), np.empty(64, np.int32)
+    for t in range(first, last):
+        nodes = members[topic_ptr[t] : topic_ptr[t + 1]]
+        room = 0
+        for i in range(len(nodes)):
+            place[nodes[i]] = i
+            room += owned_ptr[nodes[i] + 1] - owned_ptr[nodes[i]]
+        if room > len(one):
+            one, other = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
+        n = 0
+        for u in nodes:
+            for i in range(owned_ptr[u], owned_ptr[u + 1]):
+                w = place[owned[i]]
+                one[n], other[n] = place[u], w
+                n += w >= 0
+        for u in nodes:
+            place[u] = -1
+        found = evaluate_sub_overlay(len(nodes), one[:n], other[:n], exact)
+        for k in range(4):
+            rows[t - first, k] = found[k]

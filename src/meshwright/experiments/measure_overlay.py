@@ -13,7 +13,7 @@ import numpy as np
 
 from meshwright.experiments.workloads import instance_of
 from meshwright.overlay import design
-from meshwright.values import Instance, Overlay
+from meshwright.values import Overlay
 
 EDGE_BUDGET = ("gpa", "random-average")
 
@@ -73,31 +73,9 @@ def _complete(workload: str, place: str) -> tuple[int, int]:
 
 def largest_diameter(found: Overlay) -> int:
     """Return the largest diameter of a topic's sub-overlay."""
-    from meshwright.evaluation.topic_kernel import EXACT_UP_TO, evaluate_topics
+    from meshwright.evaluation.topics import topic_rows
 
-    topics, u, v = links_of_topics(found)
-    wanted = np.argsort(found.instance.topics, kind="stable")
-    members = _node_of_each(found.instance)[wanted]
-    rows = evaluate_topics(found.instance.topics[wanted], members, topics, u, v, EXACT_UP_TO)
-    return int(rows[:, 5].max(initial=0))
-
-
-def links_of_topics(found: Overlay) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (topic, u, v) of every edge for every topic that both ends want, by topic."""
-    from scipy import sparse
-
-    instance = found.instance
-    ones = np.ones(instance.n_subscriptions, np.int8)
-    shape = (instance.n_nodes, instance.n_topics)
-    wants = sparse.csr_matrix((ones, instance.topics, instance.indptr), shape=shape)
-    both = wants[found.edges[:, 0]].multiply(wants[found.edges[:, 1]]).tocoo()
-    order = np.argsort(both.col, kind="stable")
-    edges = found.edges[both.row[order]]
-    return both.col[order].astype(np.int32), edges[:, 0].copy(), edges[:, 1].copy()
-
-
-def _node_of_each(instance: Instance) -> np.ndarray:
-    return np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
+    return int(topic_rows(found).diameter_high.max(initial=0))
 
 
 def spread(given: Mapping[str, Any], place: Path) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from meshwright.datasets import Manifest
+from meshwright.evaluation.topics import TopicRows, topic_rows
 from meshwright.overlay.today import hub
 from meshwright.report.distributions import histogram, knee, short, summary, thin
 from meshwright.report.picture import picture
-from meshwright.report.topic_links import TopicRows, topic_rows
 from meshwright.values import Instance, Overlay
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee

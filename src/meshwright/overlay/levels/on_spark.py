@@ -29,6 +29,7 @@ from meshwright.overlay.levels.scan_kernel import (
     row_costs,
     walk_costs,
 )
+from meshwright.spark.parts import cut
 from meshwright.spark.ship import mapped
 
 PART = 200_000_000  # positions that a task walks over: a few seconds
@@ -111,14 +112,6 @@ class Rounds:
         rows = self._spark.range(0, n_parts, 1, n_parts).mapInArrow(task, PROFILES).collect()
         parts = [Profile(np.array(row[0], np.int64), row[1], row[2], row[3]) for row in rows]
         return reduce(Profile.plus, parts, NOTHING)
-
-
-def cut(costs: npt.NDArray[np.int64], part: int) -> npt.NDArray[np.int64]:
-    """Return where parts of about equal cost begin, and where the last one ends."""
-    before = np.cumsum(costs)
-    marks = np.arange(part, int(before[-1]) if len(before) else 0, part)
-    inner = np.searchsorted(before, marks) + 1
-    return np.unique(np.concatenate(([0], inner, [len(costs)]))).astype(np.int64)
 
 
 def _scan_task(directory: Path, number: int, room: int) -> Task:

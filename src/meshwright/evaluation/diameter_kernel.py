@@ -1,7 +1,8 @@
-"""Diameters by few searches: bounds on the eccentricity of every node, tightened by each search.
+"""Sub-overlays: components by breadth-first search, diameters by few searches.
 
-Takes and Kosters, "Determining the Diameter of Small World Networks", CIKM 2011. The checker
-(`evaluation.topic_kernel`) searches from every node instead and is the second opinion.
+A search bounds the eccentricity of every node, and nodes that cannot be farther out than the
+farthest found need no search of their own: Takes and Kosters, "Determining the Diameter of Small
+World Networks", CIKM 2011. Nothing here is shared with the greedy engine.
 """
 
 from __future__ import annotations
@@ -9,7 +10,42 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from meshwright.evaluation.topic_kernel import adjacency, breadth_first
+
+@njit(cache=True, nogil=True)
+def adjacency(n, one, other):
+    """Return the CSR (pointers, neighbours) of an undirected graph."""
+    pointers = np.zeros(n + 1, np.int64)
+    for i in range(len(one)):
+        pointers[one[i] + 1] += 1
+        pointers[other[i] + 1] += 1
+    for u in range(n):
+        pointers[u + 1] += pointers[u]
+    place = pointers[:-1].copy()
+    neighbours = np.empty(2 * len(one), np.int32)
+    for i in range(len(one)):
+        neighbours[place[one[i]]] = other[i]
+        place[one[i]] += 1  # at once: the ends of a bad edge may be one node
+        neighbours[place[other[i]]] = one[i]
+        place[other[i]] += 1
+    return pointers, neighbours
+
+
+@njit(cache=True, nogil=True)
+def breadth_first(pointers, neighbours, start, distance, queue):
+    """Fill `distance` from `start`; return (how many were reached, the farthest's distance)."""
+    distance[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for i in range(pointers[u], pointers[u + 1]):
+            w = neighbours[i]
+            if distance[w] < 0:
+                distance[w] = distance[u] + 1
+                queue[tail] = w
+                tail += 1
+    return tail, distance[queue[tail - 1]]
 
 
 @njit(cache=True, nogil=True)
@@ -56,8 +92,9 @@ def diameter_of(pointers, neighbours, members, distance, queue):
 def evaluate_sub_overlay(n, one, other, exact_up_to):
     """Return (components, largest, diameter at least, diameter at most) of one sub-overlay.
 
-    The diameter is the largest over the components. Above `exact_up_to` nodes it is bounded by two
-    searches, as the checker does.
+    The diameter is the largest over the components. Above `exact_up_to` nodes it is bounded: from
+    below by the farthest found in two searches, from above by twice the lesser of their reaches. In
+    a tree the second search, from the farthest that the first found, settles it.
     """
     pointers, neighbours = adjacency(n, one, other)
     seen = np.zeros(n, np.bool_)
@@ -68,18 +105,21 @@ def evaluate_sub_overlay(n, one, other, exact_up_to):
         if seen[start]:
             continue
         size, far = breadth_first(pointers, neighbours, start, distance, queue)
+        components += 1
+        largest = max(largest, size)
         members = queue[:size].copy()
+        ends = 0
         for v in members:
             seen[v] = True
             distance[v] = -1
-        components += 1
-        largest = max(largest, size)
-        if size <= exact_up_to:
-            low = max(low, diameter_of(pointers, neighbours, members, distance, queue))
-        else:
+            ends += pointers[v + 1] - pointers[v]
+        is_tree = ends == 2 * (size - 1)
+        if is_tree or size > exact_up_to:
             _, reach = breadth_first(pointers, neighbours, members[size - 1], distance, queue)
             for v in members:
                 distance[v] = -1
             low = max(low, reach)
-            high = max(high, 2 * min(far, reach))
+            high = max(high, reach if is_tree else 2 * min(far, reach))
+        else:
+            low = max(low, diameter_of(pointers, neighbours, members, distance, queue))
     return components, largest, low, max(low, high)
