@@ -92,6 +92,7 @@ class _OnSpark:
         self._progress = progress
         self._sizes = {"part": part, "little": little}
         self._rounds: list[Rounds] = []
+        self._joined = 0  # by the edges of the last run
 
     def edges(self, instance: Instance, rule: Rule, tell: Tell | None = None) -> Edges:
         """Return the edges under a rule."""
@@ -104,20 +105,27 @@ class _OnSpark:
             self._progress.tell(standing.share, str(standing))
 
         with self._progress.step("designing"):
-            return level_edges(instance, rule, self._rounds[-1].open_scan, report)
+            found = level_edges(instance, rule, self._rounds[-1].open_scan, report)
+        self._joined = int(found[1].sum(dtype=np.int64))
+        return found
 
     def bounds(self, instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
         """Return the bounds, the gains of all pairs counted by tasks."""
         max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
         with self._progress.step("working out the bounds"):
-            ids = by_size(instance)
-            c = new_components(*in_order(instance, ids), instance.n_topics)
-            mu_full = instance.n_subscriptions - int(np.count_nonzero(c.open_count))
-            rank = np.argsort(ids).astype(np.int32)
-            mu = int(join_all(c, rank[edges]).sum(dtype=np.int64))
+            wanted = np.count_nonzero(np.bincount(instance.topics, minlength=instance.n_topics))
+            mu_full = instance.n_subscriptions - int(wanted)
             before = self._rounds[-1].profile(None, max_degree)
             after = None
-            if 0 < mu < mu_full:
-                linked = Linked(c.label, c.open_count > 1, np.zeros(len(ids), np.int32))
-                after = self._rounds[-1].profile(linked, max_degree)
-            return bounds_of(before, after, mu, mu_full, len(edges))
+            if 0 < self._joined < mu_full:
+                after = self._rounds[-1].profile(_linked(instance, edges), max_degree)
+            return bounds_of(before, after, self._joined, mu_full, len(edges))
+
+
+def _linked(instance: Instance, edges: npt.NDArray[np.int32]) -> Linked:
+    """Return the nodes as the edges link them, numbered as in the rounds."""
+    ids = by_size(instance)
+    c = new_components(*in_order(instance, ids), instance.n_topics)
+    rank = np.argsort(ids).astype(np.int32)
+    join_all(c, rank[edges])
+    return Linked(c.label, c.open_count > 1, np.zeros(len(ids), np.int32))
