@@ -9,7 +9,7 @@ subscription is relabelled at most log2 |V(t)| times.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,11 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
         size=np.ones(len(topics), dtype=np.int32),
         open_count=counts.astype(np.int32),
     )
+
+
+def new_counters(size: int, most: int) -> npt.NDArray[Any]:
+    """Return zeros that can count up to `most`: small numbers stay in the processor's cache."""
+    return np.zeros(size, dtype=np.uint16 if most < 2**16 else np.int32)
 
 
 @kernel

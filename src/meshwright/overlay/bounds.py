@@ -14,7 +14,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.kernels.components import Components, join_all, new_components
+from meshwright.kernels.components import Components, join_all, new_components, new_counters
 from meshwright.kernels.threads import in_parts
 from meshwright.overlay import bounds_kernel as kernel
 from meshwright.values import Bounds, Instance
@@ -92,7 +92,9 @@ def profile(
     What nodes need is asked before the first edge, while components have one node each.
     """
     needed = np.zeros(len(components.indptr) - 1 if needs else 0, dtype=np.int64)
-    histogram, best_sum = kernel.gain_profile(components, max_degree, needed, first, last)
+    sizes = np.diff(components.indptr)
+    count = new_counters(len(sizes), int(sizes.max(initial=0)))
+    histogram, best_sum = kernel.gain_profile(components, max_degree, count, needed, first, last)
     return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
 
 

@@ -9,12 +9,13 @@ DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a
 
 
 @njit(cache=True, nogil=True)
-def gain_profile(c, max_degree, needed, first, last):
+def gain_profile(c, max_degree, count, needed, first, last):
     """Return the histogram of the gains of all pairs, and the sum of each node's best few.
 
     Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the second is
-    summed over these nodes: of each the `max_degree` largest gains. Unless `needed` is empty, it
-    gets for each node how many neighbours it needs at least in any complete overlay.
+    summed over these nodes: of each the `max_degree` largest gains. `count` holds a zero for each
+    node. Unless `needed` is empty, it gets for each node how many neighbours it needs at least in
+    any complete overlay.
     """
     n = len(c.indptr) - 1
     largest = 0
@@ -22,14 +23,14 @@ def gain_profile(c, max_degree, needed, first, last):
         largest = max(largest, c.indptr[u + 1] - c.indptr[u])
     histogram = np.zeros(largest + 1, np.int64)
     row = np.zeros(largest + 1, np.int64)
-    count = np.zeros(n, np.int32)
     touched = np.empty(n + 1, np.uint32)
     best_sum = 0
     for u in range(first, last):
         cost = 0
         for slot in range(c.indptr[u], c.row_end[u]):
             cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
-        if cost * DENSE >= n:
+        n_touched, is_dense = 0, cost * DENSE >= n
+        if is_dense:
             count_all(c, u, count)
             tally(count[:u], row)
             before = row.copy()
@@ -37,7 +38,8 @@ def gain_profile(c, max_degree, needed, first, last):
             histogram += row - before
             row[0] = 0
         else:
-            for i in range(list_all(c, u, count, touched)):
+            n_touched = list_all(c, u, count, touched)
+            for i in range(n_touched):
                 gain = count[touched[i]]
                 row[gain] += 1
                 histogram[gain] += touched[i] > u
@@ -48,7 +50,10 @@ def gain_profile(c, max_degree, needed, first, last):
             best_sum += gain * min(left, row[gain])
             left -= min(left, row[gain])
             row[gain] = 0
-        clear(c, u, count, cost * DENSE >= n)
+        if is_dense:
+            count[:] = 0
+        for i in range(n_touched):
+            count[touched[i]] = 0
     histogram[0] = 0
     return histogram, best_sum
 
@@ -88,19 +93,6 @@ def tally(count, row):
 
 
 @njit(cache=True, nogil=True)
-def clear(c, u, count, whole):
-    """Set the counts of u's partners back to 0."""
-    if whole:
-        count[:] = 0
-        return
-    for slot in range(c.indptr[u], c.row_end[u]):
-        topic = c.topics[slot]
-        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
-        for i in range(len(nodes)):
-            count[nodes[i]] = 0
-
-
-@njit(cache=True, nogil=True)
 def neighbours_needed(c, u, count, row):
     """Return how many neighbours u needs at least in any complete overlay.
 
@@ -117,7 +109,7 @@ def neighbours_needed(c, u, count, row):
         shared += 1
         most = np.int32(1)
         for i in range(len(nodes)):
-            most = max(most, count[nodes[i]])
+            most = max(most, np.int32(count[nodes[i]]))
         by_topic += 1.0 / most
     covered, fewest = 0, 0
     for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):

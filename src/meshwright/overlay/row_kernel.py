@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.kernels.compile import kernel
+from meshwright.kernels.components import new_counters
 from meshwright.overlay.bar_kernel import Bars, barred, has_bars, new_bars
 from meshwright.overlay.count_kernel import (
     count_dense,
@@ -99,8 +100,7 @@ def new_scratch(n_nodes: int, n_topics: int, room: int) -> Scratch:
     """Return a scratch for scans of rows with so much room at most, and for evaluations."""
     pairs = (2, 2 * room + STRETCH)
     return Scratch(
-        # No gain exceeds the room of a row; small numbers stay in the processor's cache.
-        gains=np.zeros(n_nodes, dtype=np.uint16 if room < 2**16 else np.int32),
+        gains=new_counters(n_nodes, room),  # no gain exceeds the room of a row
         touched=np.zeros(n_nodes + 1, dtype=np.uint32),
         key=np.zeros(pairs, dtype=np.int64),
         code=np.zeros(pairs, dtype=np.int64),

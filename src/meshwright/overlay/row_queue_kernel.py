@@ -20,7 +20,7 @@ from meshwright.overlay.row_kernel import scan
 
 MANY = 8  # when an eighth of a row's pairs has had an old degree, so have the others
 DUE = -1  # in place of a key
-PATIENCE = 8  # scans that looking at stale pairs may cost before the row is scanned again
+PATIENCE = 16  # scans that looking at stale pairs may cost before the row is scanned again
 STALE_COST = 64  # moving a pair and its row down their heaps, in positions scanned
 
 

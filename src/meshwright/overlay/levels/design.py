@@ -68,7 +68,8 @@ def design_on_spark(
     name = rounds.open_work(work, {"workload": instance.digest, **settings})
     run = _OnSpark(spark, work / name, progress, part, little)
     overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
-    overlay = replace(overlay, parameters={**overlay.parameters, "engine": "spark"})
+    parameters = {**overlay.parameters, "engine": "spark"}
+    overlay = replace(overlay, parameters=parameters, _components=run.components(instance))
     with progress.step("writing the overlay"):
         manifest = write_overlay(overlay, out, workload, force=force)
     shutil.rmtree(work, ignore_errors=True)
@@ -113,13 +114,26 @@ class _OnSpark:
         """Return the bounds, the gains of all pairs counted by tasks."""
         max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
         with self._progress.step("working out the bounds"):
-            wanted = np.count_nonzero(np.bincount(instance.topics, minlength=instance.n_topics))
-            mu_full = instance.n_subscriptions - int(wanted)
+            mu_full = int(np.maximum(_subscribers(instance) - 1, 0).sum())
             before = self._rounds[-1].profile(None, max_degree)
             after = None
             if 0 < self._joined < mu_full:
                 after = self._rounds[-1].profile(_linked(instance, edges), max_degree)
             return bounds_of(before, after, self._joined, mu_full, len(edges))
+
+    def components(self, instance: Instance) -> list[npt.NDArray[np.int32]]:
+        """Return the components of each topic and the nodes in the largest, if that is known.
+
+        It is when the run has joined all there is; else nothing is returned.
+        """
+        subscribers = _subscribers(instance)
+        if self._joined < int(np.maximum(subscribers - 1, 0).sum()):
+            return []
+        return [np.minimum(subscribers, 1), subscribers]
+
+
+def _subscribers(instance: Instance) -> npt.NDArray[np.int32]:
+    return np.bincount(instance.topics, minlength=instance.n_topics).astype(np.int32)
 
 
 def _linked(instance: Instance, edges: npt.NDArray[np.int32]) -> Linked:

@@ -30,7 +30,7 @@ def scan_here(interests: Interests, room: int) -> Scan:
             try:
                 counts = idle.get_nowait()
             except Empty:
-                counts = new_counts(len(linked.degree))
+                counts = new_counts(interests)
             scan_rows(interests, linked, cap, rows, first, last, counts, found)
             idle.put(counts)
 

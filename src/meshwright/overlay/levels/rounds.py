@@ -114,7 +114,7 @@ class Follower:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.interests: Interests = mapped(directory / INTERESTS)
-        self.counts = new_counts(len(self.interests.indptr) - 1)
+        self.counts = new_counts(self.interests)
         self._label = np.arange(len(self.interests.nodes), dtype=np.int32)
         self._number = 0
 

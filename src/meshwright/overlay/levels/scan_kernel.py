@@ -11,13 +11,13 @@ Of equal gains the partners of lower degree are kept, then those that rank first
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import next_slot
+from meshwright.kernels.components import new_counters, next_slot
 
 LOWEST = 2  # pairs that gain less are left to the last level
 LOOK_UP = 16  # asking a partner for a topic, in positions walked over
@@ -62,7 +62,7 @@ class Found(NamedTuple):
 class Counts(NamedTuple):
     """What a scan counts in; one for each thread."""
 
-    gains: Ints  # by node
+    gains: npt.NDArray[Any]  # by node, of 16 or 32 bits
     touched: Unsigned  # by node, and one more
 
 
@@ -85,9 +85,11 @@ def rooms(interests: Interests, rows: Ints, room: int) -> Longs:
     return np.concatenate(([0], np.cumsum(room_of)))
 
 
-def new_counts(n_nodes: int) -> Counts:
+def new_counts(interests: Interests) -> Counts:
     """Return what a scan counts in."""
-    return Counts(np.zeros(n_nodes, np.int32), np.zeros(n_nodes + 1, np.uint32))
+    sizes = np.diff(interests.indptr)
+    gains = new_counters(len(sizes), int(sizes.max(initial=0)))
+    return Counts(gains, np.zeros(len(sizes) + 1, np.uint32))
 
 
 @njit(cache=True, nogil=True)
