@@ -12,9 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from meshwright.kernels.components import drop_connected, join_two, next_slot
+from meshwright.kernels.components import (
+    drop_connected,
+    gain_with,
+    join_two,
+    join_with,
+    lay_out,
+    next_slot,
+)
 from meshwright.overlay.levels.scan_kernel import LOWEST
 
+AHEAD = 3  # a node is laid out when the pair so many places on is its too
 SEARCH = 16  # a list so many times longer than another is searched, not walked over
 UNKNOWN = 2**31 - 1  # in place of a gain: the row was never scanned
 
@@ -40,6 +48,18 @@ def new_notes(row: Longs) -> Notes:
     ints = lambda size: np.zeros(size, dtype=np.int32)  # noqa: E731
     bound = np.full(n, UNKNOWN, dtype=np.int32)
     return Notes(row, ints(row[-1]), ints(row[-1]), ints(n), ints(n), bound, ints(n))
+
+
+class Laid(NamedTuple):
+    """The labels of one node by topic: a partner is then compared along its own topics alone."""
+
+    own: Longs  # see `lay_out`
+    clock: Longs  # [the node or -1, its stamp]
+
+
+def new_laid(n_topics: int) -> Laid:
+    """Return room for a node, which is yet to be laid out."""
+    return Laid(np.zeros(n_topics, dtype=np.int64), np.array([-1, 0], dtype=np.int64))
 
 
 @njit(cache=True)
@@ -166,6 +186,19 @@ def link(c, u, w, least):
 
 
 @njit(cache=True)
+def link_laid(c, laid, u, w, least):
+    """Do the same by u laid out: less work for several partners in turn."""
+    if laid.clock[0] != u:
+        laid.clock[0] = u
+        laid.clock[1] += 1
+        lay_out(c, laid.own, laid.clock[1], u)
+    gain = gain_with(c, laid.own, laid.clock[1], w)
+    if gain >= least:
+        join_with(c, laid.own, laid.clock[1], w)
+    return gain
+
+
+@njit(cache=True)
 def longer(heads, degree):
     """Return the first pairs of the buckets with room for one more degree."""
     more = np.full(2 * degree + 64, -1, np.int64)
@@ -188,7 +221,7 @@ def empty_bucket(last, before, queue):
 
 
 @njit(cache=True)
-def run_level(c, notes, rows, degree, by_degree, cap, level, edges, gains, n_edges, stop):
+def run_level(c, notes, rows, laid, degree, by_degree, cap, level, edges, gains, n_edges, stop):
     """Add the pairs noted of some rows that gain as much as the level, up to `stop` edges.
 
     When there are fewer, no pair that takes part is noted with as much any more. Return how many.
@@ -203,10 +236,12 @@ def run_level(c, notes, rows, degree, by_degree, cap, level, edges, gains, n_edg
         if d >= len(heads):
             heads = longer(heads, d)
         before[pair], heads[d] = heads[d], pair
+    laid.clock[0] = -1
     d = 0
     while d < len(heads):
         queue, n = empty_bucket(heads[d], before, queue)
-        for pair in queue[:n]:
+        for k in range(n):
+            pair = queue[k]
             place = places[pair]
             u, w = owners[pair], partners[place]
             if degree[u] >= cap or degree[w] >= cap:
@@ -219,7 +254,12 @@ def run_level(c, notes, rows, degree, by_degree, cap, level, edges, gains, n_edg
                 continue
             if n_edges == stop:
                 return n_edges
-            gain = link(c, u, w, level)
+            if laid.clock[0] == u or (k + AHEAD < n and owners[queue[k + AHEAD]] == u):
+                gain = link_laid(c, laid, u, w, level)
+            else:
+                gain = link(c, u, w, level)
+                if gain >= level:  # labels have changed, not in what is laid out
+                    laid.clock[0] = -1
             noted[place] = 0 if gain >= level else gain
             if gain >= level:
                 edges[n_edges, 0], edges[n_edges, 1] = u, w

@@ -23,6 +23,7 @@ from meshwright.overlay.levels.level_kernel import (
     UNKNOWN,
     due_rows,
     find_level,
+    new_laid,
     new_notes,
     raise_cap,
     rows_above,
@@ -121,6 +122,7 @@ class _Run:
         self._edges = np.empty((self._stop, 2), dtype=np.int32)
         self._gains = np.empty(self._stop, dtype=np.int32)
         self._n_edges = 0
+        self._laid = new_laid(instance.n_topics)
         self._n_scanned = 0
         self._told = 0.0
 
@@ -167,7 +169,10 @@ class _Run:
                 return
             if noted == level:  # what is known first: it may make a scan needless
                 self._add(
-                    lambda *rest: run_level(self._c, notes, rows, *rest), (level,), level, cap
+                    lambda *rest: run_level(self._c, notes, rows, self._laid, *rest),
+                    (level,),
+                    level,
+                    cap,
                 )
             if self._n_edges < self._stop:
                 self._scan_for(level, cap, due_rows(notes, degree, cap, level, rows))
