@@ -36,6 +36,7 @@ from meshwright.smallworld.dataset import is_small_world, world_findings
 from meshwright.spark.parts import cut
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.ship import received, ship
+from meshwright.values import count_repeated
 
 N_STEPS = 3
 NAMED = 10
@@ -199,7 +200,7 @@ def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
         wrong.append(f"{outside:,} edges name a node outside 0..{n_nodes - 1}")
     if not np.array_equal(np.sort(rank), np.arange(count)):
         wrong.append(f"the ranks are not 0..{count - 1}, each once")
-    repeated = count - len(np.unique((u.astype(np.int64) << 32) | v))
+    repeated = count_repeated(u, v)
     if repeated:
         wrong.append(f"{repeated:,} edges are listed more than once")
     return wrong

@@ -155,7 +155,7 @@ def components_at(directory: Path, number: int) -> Components:
         nodes=i.nodes,
         slot_at=nothing,
         position_at=i.position_at,
-        slot_label=label[i.position_at],
+        slot_label=known.slot_labels_at(number),
         label=label,
         follower=nothing,
         size=nothing,

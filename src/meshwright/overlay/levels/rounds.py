@@ -117,6 +117,8 @@ class Follower:
         self.counts = new_counts(self.interests)
         self._label = np.arange(len(self.interests.nodes), dtype=np.int32)
         self._number = 0
+        self._slot_label: Ints = self.interests.position_at
+        self._slot_number = 0
 
     def labels_at(self, number: int) -> Ints:
         """Return the labels as a round knows them; before the first round each its own."""
@@ -128,6 +130,13 @@ class Follower:
             asked = self.asked(self._number)
             self._label[asked.position] = asked.label
         return self._label
+
+    def slot_labels_at(self, number: int) -> Ints:
+        """Return the same labels by slot."""
+        if number != self._slot_number:
+            self._slot_label = self.labels_at(number)[self.interests.position_at]
+            self._slot_number = number
+        return self._slot_label
 
     def asked(self, number: int) -> Asked:
         """Return what a round asks."""
