@@ -420,7 +420,7 @@ def draw_scale() -> str:
         return left + (right - left) * users / widest, bottom - (bottom - top) * up
 
     parts = [text(24, 32, "Seconds against users", size=18, weight="bold")]
-    parts.append(text(24, 54, "gm on Spark, two cores, 18.87 friends each: the whole design"))
+    parts.append(text(24, 54, "gm on Spark, two cores, 18.87 friends each"))
     for k in range(round(tallest / step) + 1):
         x, y = at(0, k * step)
         parts.append(f'<line x1="{x}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="{PALE}"/>')
@@ -429,11 +429,15 @@ def draw_scale() -> str:
         x, y = at(int(row["users"]), 0)
         parts.append(text(x, y + 22, f"{int(row['users']) / 1e6:g} M", anchor="middle"))
     parts.append(text((left + right) / 2, bottom + 44, "users", anchor="middle"))
-    points = [at(int(row["users"]), float(row["design"])) for row in rows]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    parts.append(f'<polyline points="{path}" fill="none" stroke="{BLUE}" stroke-width="2.5"/>')
-    parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{BLUE}"/>' for x, y in points]
-    return document(680, 460, "Seconds of a design on Spark against users", parts)
+    for column, label, colour in (("design", "the whole design", BLUE), ("check", "check", ORANGE)):
+        points = [at(int(row["users"]), float(row[column])) for row in rows]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        line = f'fill="none" stroke="{colour}" stroke-width="2.5"'
+        parts.append(f'<polyline points="{path}" {line}/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>' for x, y in points]
+        x, y = points[-1]
+        parts.append(text(x - 10, y - 12, label, colour=colour, weight="bold", anchor="end"))
+    return document(680, 460, "Seconds of a design on Spark, and of check, against users", parts)
 
 
 def draw_social() -> str:
