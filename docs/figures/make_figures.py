@@ -71,7 +71,13 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 SUPPORT = "support-against-links"
 COST = "engine-cost"
-LABELS = {"cornell5": (-8, 2), "fb10k": (-8, -6), "tw20k": (-8, -4), "tw80k": (10, 12)}
+LABELS = {
+    "cornell5": (-8, 2),
+    "fb10k": (-8, -6),
+    "tw20k": (-8, -4),
+    "tw80k": (10, 12),
+    "zipf10k": (4, 18),
+}
 DISSEMINATION = "dissemination"
 SCALE = "scale"
 SOCIAL = "social"
@@ -366,11 +372,11 @@ def draw_cost() -> str:
     with (HERE / "engine-cost.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     left, top, right, bottom = 76, 96, 652, 418
-    widest, tallest, lowest = (5, 11), (-2, 3), 10**-2.0
+    widest, tallest = (5, 11), (-3, 3)
 
     def at(incidences: float, seconds: float) -> tuple[float, float]:
         across = (math.log10(incidences) - widest[0]) / (widest[1] - widest[0])
-        up = (math.log10(max(seconds, lowest)) - tallest[0]) / (tallest[1] - tallest[0])
+        up = (math.log10(seconds) - tallest[0]) / (tallest[1] - tallest[0])
         return left + (right - left) * across, bottom - (bottom - top) * up
 
     parts = [text(24, 32, "Seconds against incidences", size=18, weight="bold")]
