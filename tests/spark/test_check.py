@@ -127,6 +127,13 @@ def test_an_edge_listed_twice_is_found(spark, tmp_path, workload):
     assert "1 edges are listed more than once" in check(spark, path).findings
 
 
+def test_an_overlay_of_nobody_is_checked_too(spark, tmp_path):
+    nobody = Instance.from_pairs([])
+    write_overlay(design(nobody, "gm"), tmp_path / "o", write_instance(nobody, tmp_path / "w"))
+    found = check(spark, tmp_path / "o")
+    assert (found.findings, found.connected, found.n_edges) == ((), True, 0)
+
+
 def test_forged_gains_are_found(spark, tmp_path, workload):
     honest = design(Instance.load(workload), "gm")
     forged = Overlay(honest.instance, honest.edges, honest.gains + 1, "gm", bounds=honest.bounds)
