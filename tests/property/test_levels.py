@@ -11,7 +11,7 @@ from meshwright.overlay.engine import Rule
 from meshwright.overlay.levels.here import scan_here
 from meshwright.overlay.levels.run import level_edges
 from tests.naive.legal_runs import first_wrong, is_over
-from tests.naive.overlays import gain
+from tests.naive.overlays import degrees, gain, pairs
 from tests.strategies import instance_of, interests
 
 SOME = settings(max_examples=120)
@@ -31,6 +31,18 @@ def test_gm_and_gpa_take_a_best_edge_each_time(interest, room, by_degree, budget
         assert first_wrong(interest, edges, phases=False) is None
         assert is_over(interest, edges, max_edges=max_edges)
         assert gains == [gain(interest, edges[:i], *edge) for i, edge in enumerate(edges)]
+
+
+@SOME
+@given(interest=interests())
+def test_of_equal_gains_the_lowest_larger_degree_comes_first(interest):
+    edges, gains = run(interest, Rule(by_degree=True), room=len(interest))  # every pair is known
+    for i, (edge, its_gain) in enumerate(zip(edges, gains, strict=True)):
+        if its_gain < 2:
+            break  # the last level has an order of its own
+        degree = degrees(interest, edges[:i])
+        rivals = [p for p in pairs(interest) if gain(interest, edges[:i], *p) == its_gain]
+        assert max(degree[x] for x in edge) == min(max(degree[x] for x in p) for p in rivals)
 
 
 @SOME

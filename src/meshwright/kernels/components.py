@@ -68,6 +68,16 @@ def new_counters(size: int, most: int) -> npt.NDArray[Any]:
 
 
 @kernel
+def copy_rows(indptr, topics, order, out):
+    """Copy the rows of nodes, in an order."""
+    to = 0
+    for k in range(len(order)):
+        for slot in range(indptr[order[k]], indptr[order[k] + 1]):
+            out[to] = topics[slot]
+            to += 1
+
+
+@kernel
 def _put_in_topics(indptr, topics, place, nodes, slot_at, position_at):
     """Give each slot its position, in the order of nodes; `place` begins at each topic's first."""
     for u in range(len(indptr) - 1):

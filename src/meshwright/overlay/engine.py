@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from queue import Empty, SimpleQueue
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.kernels.components import drop_all_connected, new_components
-from meshwright.kernels.threads import SMALLEST, in_parts
+from meshwright.kernels.components import copy_rows, drop_all_connected, new_components
+from meshwright.kernels.threads import SMALLEST, Spares, in_parts
 from meshwright.overlay import engine_kernel as kernel
 from meshwright.overlay.last_level_kernel import new_last_level, run_last_level
 from meshwright.overlay.pair_kernel import NO_DEGREE
@@ -181,15 +180,11 @@ class _Run:
 
     def _scan_in_parts(self, scan: Callable[..., None], size: int) -> None:
         """Scan rows on all threads, each with a scratch of its own."""
-        scratches: SimpleQueue[Scratch] = SimpleQueue()
+        scratches = Spares(self._new_scratch)
 
         def work(first: int, last: int) -> None:
-            try:
-                scratch = scratches.get_nowait()
-            except Empty:
-                scratch = self._new_scratch()
-            scan(scratch, first, last)
-            scratches.put(scratch)
+            with scratches.one() as scratch:
+                scan(scratch, first, last)
 
         self._in_parts(work, size)
 
@@ -298,8 +293,6 @@ def in_order(
     """Return the node-major arrays with the nodes in another order."""
     sizes = np.diff(instance.indptr)
     indptr = np.concatenate(([0], np.cumsum(sizes[ids]))).astype(np.int64)
-    # Slot k of a row comes from slot k of the node's own row.
-    source = np.arange(len(instance.topics)) + np.repeat(
-        instance.indptr[:-1][ids] - indptr[:-1], sizes[ids]
-    )
-    return indptr, instance.topics[source]
+    topics = np.empty_like(instance.topics)
+    copy_rows(instance.indptr, instance.topics, ids, topics)
+    return indptr, topics

@@ -7,16 +7,14 @@ Rows are used for dense interests too: a table of all pairs is more than a small
 
 from __future__ import annotations
 
-from queue import Empty, SimpleQueue
-
 import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.kernels.components import join_all, new_components
-from meshwright.kernels.threads import in_parts
+from meshwright.kernels.threads import Spares, in_parts
 from meshwright.overlay.bar_kernel import Bars, new_bars
 from meshwright.overlay.engine import EDGES_AT_ONCE, NO_LIMIT, Tell, by_size, in_order
-from meshwright.overlay.row_kernel import CACHE, Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.row_kernel import CACHE, new_rows, new_scratch, scan_rows
 from meshwright.overlay.row_queue_kernel import set_row_cap as begin
 from meshwright.smallworld.greedy_kernel import run_world
 from meshwright.smallworld.world import Ints, count_phases
@@ -65,15 +63,11 @@ def _greedy(
     degree = np.bincount(rank[links].ravel(), minlength=n).astype(np.int32)
     rows = new_rows(indptr, ids, rank, by_degree=True, cache=cache, bars=bars)
     room = max(int(np.diff(indptr).max(initial=0)), cache)
-    idle: SimpleQueue[Scratch] = SimpleQueue()
+    scratches = Spares(lambda: new_scratch(n, instance.n_topics, room))
 
     def scan(first: int, last: int) -> None:
-        try:
-            scratch = idle.get_nowait()
-        except Empty:
-            scratch = new_scratch(n, instance.n_topics, room)
-        scan_rows(components, rows, degree, scratch, first, last)
-        idle.put(scratch)
+        with scratches.one() as scratch:
+            scan_rows(components, rows, degree, scratch, first, last)
 
     in_parts(scan, n)
     begin(rows, degree, cap)

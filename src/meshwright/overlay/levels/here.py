@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from queue import Empty, SimpleQueue
 
-from meshwright.kernels.threads import in_parts
+from meshwright.kernels.threads import Spares, in_parts
 from meshwright.overlay.levels.run import Scan
 from meshwright.overlay.levels.scan_kernel import (
-    Counts,
     Found,
     Interests,
     Ints,
@@ -21,18 +19,14 @@ from meshwright.overlay.levels.scan_kernel import (
 
 def scan_here(interests: Interests, room: int) -> Scan:
     """Return the scan of rows in this process."""
-    idle: SimpleQueue[Counts] = SimpleQueue()
+    spares = Spares(lambda: new_counts(interests))
 
     def scan(rows: Ints, linked: Linked, cap: int) -> Iterator[tuple[Ints, Found]]:
         found = new_found(interests, rows, room)
 
         def work(first: int, last: int) -> None:
-            try:
-                counts = idle.get_nowait()
-            except Empty:
-                counts = new_counts(interests)
-            scan_rows(interests, linked, cap, rows, first, last, counts, found)
-            idle.put(counts)
+            with spares.one() as counts:
+                scan_rows(interests, linked, cap, rows, first, last, counts, found)
 
         in_parts(work, len(rows))
         yield rows, found

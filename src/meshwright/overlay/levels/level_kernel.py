@@ -1,7 +1,9 @@
 """One level: the pairs noted with its gain, and those that still have it become edges.
 
-The pairs stand in buckets by the larger degree of their nodes. Degrees only rise, so a pair whose
-degree has risen since goes to a later bucket; the buckets are emptied in order, the lowest first.
+A pair waits at the node of the larger degree, first come, first served, and the nodes wait by their
+degrees, the lowest first. Degrees only rise: a node whose degree has risen goes on to wait with
+those of its new degree, with all of its pairs, and a pair whose other node has risen above goes
+over to that one.
 """
 
 from __future__ import annotations
@@ -20,34 +22,14 @@ from meshwright.kernels.components import (
     lay_out,
     next_slot,
 )
+from meshwright.overlay.levels.notes_kernel import UNKNOWN, find_top, noted_pairs
 from meshwright.overlay.levels.scan_kernel import LOWEST
 
-AHEAD = 3  # a node is laid out when the pair so many places on is its too
+SEVERAL = 3  # partners; with more, a node is laid out to compare them
 SEARCH = 16  # a list so many times longer than another is searched, not walked over
-UNKNOWN = 2**31 - 1  # in place of a gain: the row was never scanned
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-
-
-class Notes(NamedTuple):
-    """What is known of the pairs of each row: partners, and gains that they do not exceed."""
-
-    row: Longs  # where the room of each row begins, and at the end where the last one's ends
-    partner: Ints
-    gain: Ints
-    used: Ints  # by row: how many partners
-    top: Ints  # by row: no pair noted that takes part gains more
-    bound: Ints  # by row: no other pair that takes part gains more
-    rest: Ints  # by row: no other pair with a full partner gains more
-
-
-def new_notes(row: Longs) -> Notes:
-    """Return notes that know nothing, with room as given for each row."""
-    n = len(row) - 1
-    ints = lambda size: np.zeros(size, dtype=np.int32)  # noqa: E731
-    bound = np.full(n, UNKNOWN, dtype=np.int32)
-    return Notes(row, ints(row[-1]), ints(row[-1]), ints(n), ints(n), bound, ints(n))
 
 
 class Laid(NamedTuple):
@@ -60,93 +42,6 @@ class Laid(NamedTuple):
 def new_laid(n_topics: int) -> Laid:
     """Return room for a node, which is yet to be laid out."""
     return Laid(np.zeros(n_topics, dtype=np.int64), np.array([-1, 0], dtype=np.int64))
-
-
-@njit(cache=True)
-def take_notes(notes, found, rows, degree, cap):
-    """Write down what scans of some rows found."""
-    for k in range(len(rows)):
-        u, used, to, source = rows[k], found.used[k], notes.row[rows[k]], found.row[k]
-        notes.partner[to : to + used] = found.partner[source : source + used]
-        notes.gain[to : to + used] = found.gain[source : source + used]
-        notes.used[u], notes.bound[u], notes.rest[u] = used, found.bound[k], found.rest[k]
-        find_top(notes, degree, cap, u)
-
-
-@njit(cache=True)
-def find_top(notes, degree, cap, u):
-    """Note the largest gain of the pairs of a row that take part; forget those of no use."""
-    top, first = np.int32(0), notes.row[u]
-    kept = first
-    for k in range(first, first + notes.used[u]):
-        w, gain = notes.partner[k], notes.gain[k]
-        if gain < LOWEST:
-            continue
-        notes.partner[kept], notes.gain[kept] = w, gain
-        kept += 1
-        if degree[w] < cap:
-            top = max(top, gain)
-    notes.used[u], notes.top[u] = kept - first, top
-
-
-@njit(cache=True)
-def raise_cap(notes, degree, cap):
-    """Begin a phase under a higher degree limit: pairs with a full partner may take part again."""
-    for u in range(len(degree)):
-        notes.bound[u] = max(notes.bound[u], notes.rest[u])
-        notes.rest[u] = 0
-        find_top(notes, degree, cap, u)
-
-
-@njit(cache=True)
-def rows_above(notes, degree, cap, floor):
-    """Return the rows with a pair that may gain as much as `floor` or more.
-
-    Gains only fall, so other rows will not have one under the same degree limit.
-    """
-    rows, n = np.empty(len(degree), np.int32), 0
-    for u in range(len(degree)):
-        rows[n] = u
-        n += degree[u] < cap and max(notes.top[u], notes.bound[u]) >= floor
-    return rows[:n].copy()
-
-
-@njit(cache=True)
-def find_level(notes, degree, cap, rows):
-    """Return the largest gain that a pair noted may have, and that any other may have."""
-    noted, other = np.int32(0), np.int32(0)
-    for u in rows:
-        if degree[u] < cap:
-            noted, other = max(noted, notes.top[u]), max(other, notes.bound[u])
-    return noted, other
-
-
-@njit(cache=True)
-def due_rows(notes, degree, cap, level, rows):
-    """Return the rows with pairs not noted that may gain as much as the level."""
-    due, n = np.empty(len(rows), np.int32), 0
-    for u in rows:
-        due[n] = u
-        n += notes.bound[u] >= level and degree[u] < cap
-    return due[:n].copy()
-
-
-@njit(cache=True)
-def noted_pairs(notes, degree, cap, level, rows):
-    """Return the rows of the pairs noted with the gain of the level that take part, and where."""
-    n = 0
-    for fill in range(2):
-        owners, places = np.empty(n, np.int32), np.empty(n, np.int64)
-        n = 0
-        for u in rows:
-            if notes.top[u] < level or degree[u] >= cap:
-                continue
-            for k in range(notes.row[u], notes.row[u] + notes.used[u]):
-                if notes.gain[k] >= level and degree[notes.partner[k]] < cap:
-                    if fill:
-                        owners[n], places[n] = u, k
-                    n += 1
-    return owners, places
 
 
 @njit(cache=True)
@@ -198,76 +93,142 @@ def link_laid(c, laid, u, w, least):
     return gain
 
 
+@njit(cache=True, nogil=True)
+def look_again(c, notes, laid, degree, cap, level, rows):
+    """Evaluate the pairs noted with the gain of the level, and note what they gain now.
+
+    Rows do not share notes, so several threads can do this at once, each with its own `laid`.
+    """
+    partners, noted = notes.partner, notes.gain
+    for u in rows:
+        if notes.top[u] < level or degree[u] >= cap:
+            continue
+        laid.clock[0] = -1
+        first, end = notes.row[u], notes.row[u] + notes.used[u]
+        n_due = 0
+        for k in range(first, end):
+            n_due += noted[k] >= level and degree[partners[k]] < cap
+        for k in range(first, end):
+            if noted[k] < level or degree[partners[k]] >= cap:
+                continue
+            if n_due > SEVERAL:
+                noted[k] = link_laid(c, laid, u, partners[k], UNKNOWN)
+            else:
+                noted[k] = link(c, u, partners[k], UNKNOWN)
+
+
+class Queues(NamedTuple):
+    """Where the pairs of a level wait."""
+
+    first: Ints  # by node: its pair that has waited longest, -1 without one
+    last: Ints  # by node: its pair that came last
+    after: Ints  # by node: the next one among those of its degree, -1 for the last
+
+
+def new_queues(n_nodes: int) -> Queues:
+    """Return queues for so many nodes."""
+    first, last, after = np.full((3, n_nodes), -1, dtype=np.int32)
+    return Queues(first, last, after)
+
+
 @njit(cache=True)
-def longer(heads, degree):
-    """Return the first pairs of the buckets with room for one more degree."""
-    more = np.full(2 * degree + 64, -1, np.int64)
-    more[: len(heads)] = heads
+def longer(ends, degree):
+    """Return the first and last nodes by degree with room for one degree more."""
+    more = np.full((2 * degree + 64, 2), -1, np.int32)
+    more[: len(ends)] = ends
     return more
 
 
 @njit(cache=True)
-def empty_bucket(last, before, queue):
-    """List the pairs of a bucket, first come first; return the list and how many there are."""
-    n, pair = 0, last
-    while pair >= 0:
-        n, pair = n + 1, before[pair]
-    if n > len(queue):
-        queue = np.empty(2 * n, np.int64)
-    pair = last
-    for k in range(n - 1, -1, -1):
-        queue[k], pair = pair, before[pair]
-    return queue, n
+def queue_node(queues, ends, d, u):
+    """Let a node wait with those of a degree; return the first and last nodes by degree."""
+    if d >= len(ends):
+        ends = longer(ends, d)
+    queues.after[u] = -1
+    if ends[d, 0] < 0:
+        ends[d, 0] = u
+    else:
+        queues.after[ends[d, 1]] = u
+    ends[d, 1] = u
+    return ends
 
 
 @njit(cache=True)
-def run_level(c, notes, rows, laid, degree, by_degree, cap, level, edges, gains, n_edges, stop):
+def queue_pair(queues, next_pair, u, pair):
+    """Let a pair wait at a node; tell whether it is alone there."""
+    alone = queues.first[u] < 0
+    if alone:
+        queues.first[u] = pair
+    else:
+        next_pair[queues.last[u]] = pair
+    queues.last[u] = pair
+    next_pair[pair] = -1
+    return alone
+
+
+@njit(cache=True)
+def queue_all(queues, next_pair, owners, others, degree, by_degree):
+    """Let all pairs of a level wait; return the first and last nodes by degree."""
+    ends = np.full((64, 2), -1, np.int32)
+    for pair in range(len(owners)):
+        queues.first[owners[pair]] = queues.first[others[pair]] = -1
+    for pair in range(len(owners)):
+        u, w = owners[pair], others[pair]
+        at = w if by_degree and degree[w] > degree[u] else u
+        if queue_pair(queues, next_pair, at, pair):
+            ends = queue_node(queues, ends, degree[at] if by_degree else 0, at)
+    return ends
+
+
+@njit(cache=True)
+def run_level(
+    c, notes, rows, queues, laid, degree, by_degree, cap, level, edges, gains, n_edges, stop
+):
     """Add the pairs noted of some rows that gain as much as the level, up to `stop` edges.
 
     When there are fewer, no pair that takes part is noted with as much any more. Return how many.
     """
-    partners, noted = notes.partner, notes.gain
     owners, places = noted_pairs(notes, degree, cap, level, rows)
-    before = np.empty(len(places), np.int64)  # the pair that came into the bucket before
-    heads, queue = np.full(64, -1, np.int64), np.empty(64, np.int64)
-    for pair in range(len(places)):
-        u, w = owners[pair], partners[places[pair]]
-        d = max(degree[u], degree[w]) if by_degree else 0
-        if d >= len(heads):
-            heads = longer(heads, d)
-        before[pair], heads[d] = heads[d], pair
-    laid.clock[0] = -1
+    others, next_pair = notes.partner[places], np.empty(len(places), np.int32)
+    ends = queue_all(queues, next_pair, owners, others, degree, by_degree)
     d = 0
-    while d < len(heads):
-        queue, n = empty_bucket(heads[d], before, queue)
-        for k in range(n):
-            pair = queue[k]
-            place = places[pair]
-            u, w = owners[pair], partners[place]
+    while d < len(ends):
+        u = ends[d, 0]
+        if u < 0:
+            d += 1
+            continue
+        ends[d, 0] = queues.after[u]
+        if by_degree and degree[u] > d:
+            ends = queue_node(queues, ends, degree[u], u)
+            continue
+        laid.clock[0] = -1  # labels may have changed since
+        pair, waits = queues.first[u], False
+        while pair >= 0 and not waits:
+            this, pair = pair, next_pair[pair]
+            w = others[this] if owners[this] == u else owners[this]
             if degree[u] >= cap or degree[w] >= cap:
                 continue
-            now = max(degree[u], degree[w]) if by_degree else 0
-            if now > d:
-                if now >= len(heads):
-                    heads = longer(heads, now)
-                before[pair], heads[now] = heads[now], pair
+            if by_degree and degree[w] > d:
+                if queue_pair(queues, next_pair, w, this):
+                    ends = queue_node(queues, ends, degree[w], w)
                 continue
             if n_edges == stop:
                 return n_edges
-            if laid.clock[0] == u or (k + AHEAD < n and owners[queue[k + AHEAD]] == u):
+            if pair >= 0 or laid.clock[0] == u:
                 gain = link_laid(c, laid, u, w, level)
             else:
                 gain = link(c, u, w, level)
-                if gain >= level:  # labels have changed, not in what is laid out
-                    laid.clock[0] = -1
-            noted[place] = 0 if gain >= level else gain
+            notes.gain[places[this]] = 0 if gain >= level else gain
             if gain >= level:
-                edges[n_edges, 0], edges[n_edges, 1] = u, w
+                edges[n_edges, 0], edges[n_edges, 1] = owners[this], others[this]
                 gains[n_edges] = gain
                 n_edges += 1
                 degree[u] += 1
                 degree[w] += 1
-        d += 1
+                waits = by_degree
+        queues.first[u] = pair
+        if pair >= 0:
+            ends = queue_node(queues, ends, degree[u], u)
     for u in rows:
         if notes.top[u] >= level:
             drop_connected(c, u)

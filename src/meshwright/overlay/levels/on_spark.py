@@ -32,7 +32,7 @@ from meshwright.overlay.levels.scan_kernel import (
 from meshwright.spark.parts import cut
 from meshwright.spark.ship import mapped
 
-PART = 200_000_000  # positions that a task walks over: a few seconds
+PART = 50_000_000  # positions that a task walks over: about half a second
 LITTLE = 20_000_000  # positions that are walked over here before tasks have begun
 
 DONE = StructType([StructField("part", IntegerType()), StructField("n_rows", IntegerType())])

@@ -17,17 +17,17 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.kernels.components import new_components
+from meshwright.kernels.threads import Spares, in_parts
 from meshwright.overlay.engine import Edges, Rule, by_size, in_order
 from meshwright.overlay.levels.last_kernel import join_topics
-from meshwright.overlay.levels.level_kernel import (
+from meshwright.overlay.levels.level_kernel import look_again, new_laid, new_queues, run_level
+from meshwright.overlay.levels.notes_kernel import (
     UNKNOWN,
     due_rows,
     find_level,
-    new_laid,
     new_notes,
     raise_cap,
     rows_above,
-    run_level,
     take_notes,
 )
 from meshwright.overlay.levels.scan_kernel import (
@@ -122,7 +122,8 @@ class _Run:
         self._edges = np.empty((self._stop, 2), dtype=np.int32)
         self._gains = np.empty(self._stop, dtype=np.int32)
         self._n_edges = 0
-        self._laid = new_laid(instance.n_topics)
+        self._laid = Spares(lambda: new_laid(instance.n_topics))
+        self._queues = new_queues(instance.n_nodes)
         self._n_scanned = 0
         self._told = 0.0
 
@@ -162,20 +163,36 @@ class _Run:
     def _run_rows(self, rows: Ints, floor: int, cap: int) -> None:
         """Add the best edges of some rows, down to those that gain `floor`."""
         notes, degree = self._notes, self._degree
+        before = UNKNOWN  # the level
         while self._n_edges < self._stop:
             noted, other = find_level(notes, degree, cap, rows)
             level = max(noted, other)
             if level < floor:
                 return
             if noted == level:  # what is known first: it may make a scan needless
-                self._add(
-                    lambda *rest: run_level(self._c, notes, rows, self._laid, *rest),
-                    (level,),
-                    level,
-                    cap,
-                )
+                if level < before:  # else all pairs of the level come from scans just made
+                    self._look_again(rows, level, cap)
+                self._add_noted(rows, level, cap)
+            before = level
             if self._n_edges < self._stop:
                 self._scan_for(level, cap, due_rows(notes, degree, cap, level, rows))
+
+    def _look_again(self, rows: Ints, level: int, cap: int) -> None:
+        """Note what the pairs of a level gain now, on all processors: most have lost some."""
+
+        def work(first: int, last: int) -> None:
+            with self._laid.one() as laid:
+                look_again(self._c, self._notes, laid, self._degree, cap, level, rows[first:last])
+
+        in_parts(work, len(rows))
+
+    def _add_noted(self, rows: Ints, level: int, cap: int) -> None:
+        """Add the pairs noted that gain as much as the level."""
+        c, notes, queues = self._c, self._notes, self._queues
+        with self._laid.one() as laid:
+            self._add(
+                lambda *rest: run_level(c, notes, rows, queues, laid, *rest), (level,), level, cap
+            )
 
     def _add(self, kernel: Callable[..., int], gain: tuple[int, ...], level: int, cap: int) -> None:
         """Add edges by a kernel, and look at the clock from time to time."""

@@ -21,7 +21,7 @@ from meshwright.kernels.components import new_counters, next_slot
 
 LOWEST = 2  # pairs that gain less are left to the last level
 LOOK_UP = 16  # asking a partner for a topic, in positions walked over
-ROOM_SHARE = 4  # a row has room for a quarter as many partners as its node wants topics
+ROOM_SHARE = 4
 FULL_SHARE = 4  # under a degree limit a quarter of the room is for partners that are full
 NO_CAP = 2**31 - 1
 
