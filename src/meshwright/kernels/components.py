@@ -15,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.kernels.compile import kernel, maker
+from meshwright.kernels.threads import in_parts
 
 Ints = npt.NDArray[np.int32]
 Unsigned = npt.NDArray[np.uint32]  # an index that cannot be negative saves the check for it
 Longs = npt.NDArray[np.int64]
+
+BLOCK = 1 << 22  # positions that are filled together: they stay in the processor's cache
 
 
 class Components(NamedTuple):
@@ -40,12 +43,21 @@ class Components(NamedTuple):
 
 def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
     """Return the components of an overlay without edges: one per subscription."""
-    counts = np.bincount(topics, minlength=n_topics)
-    topic_ptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    counts = count_subscribers(topics, n_topics)
+    topic_ptr = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
     slot_at = np.empty(len(topics), dtype=np.int32)
     position_at = np.empty(len(topics), dtype=np.int32)
     nodes = np.empty(len(topics), dtype=np.uint32)
-    _put_in_topics(indptr, topics, topic_ptr[:-1].copy(), nodes, slot_at, position_at)
+    place = topic_ptr[:-1].copy()
+    n_blocks = -(-len(topics) // BLOCK) or 1
+    ends = np.searchsorted(topic_ptr, np.linspace(0, len(topics), n_blocks + 1), side="right") - 1
+
+    def put(first: int, last: int) -> None:
+        for block in range(first, last):
+            part = ends[block], ends[block + 1]
+            _put_in_topics(indptr, topics, place, nodes, slot_at, position_at, *part)
+
+    in_parts(put, n_blocks, smallest=1)
     return Components(
         indptr=indptr,
         row_end=indptr[1:].copy(),
@@ -58,8 +70,15 @@ def new_components(indptr: Longs, topics: Ints, n_topics: int) -> Components:
         label=np.arange(len(topics), dtype=np.int32),
         follower=np.arange(len(topics), dtype=np.int32),
         size=np.ones(len(topics), dtype=np.int32),
-        open_count=counts.astype(np.int32),
+        open_count=counts,
     )
+
+
+def count_subscribers(topics: Ints, n_topics: int) -> Ints:
+    """Return how many slots each topic has."""
+    counts = np.zeros(n_topics, dtype=np.int32)
+    _count(topics, counts)
+    return counts
 
 
 def new_counters(size: int, most: int) -> npt.NDArray[Any]:
@@ -78,13 +97,25 @@ def copy_rows(indptr, topics, order, out):
 
 
 @kernel
-def _put_in_topics(indptr, topics, place, nodes, slot_at, position_at):
-    """Give each slot its position, in the order of nodes; `place` begins at each topic's first."""
+def _count(topics, counts):
+    """Count each topic."""
+    for slot in range(len(topics)):
+        counts[topics[slot]] += 1
+
+
+@kernel
+def _put_in_topics(indptr, topics, place, nodes, slot_at, position_at, first, last):
+    """Give each slot of the topics from `first` to `last` its position, in the order of nodes.
+
+    `place` begins at each topic's first.
+    """
     for u in range(len(indptr) - 1):
         for slot in range(indptr[u], indptr[u + 1]):
-            position = place[topics[slot]]
-            place[topics[slot]] += 1
-            nodes[position], slot_at[position], position_at[slot] = u, slot, position
+            topic = topics[slot]
+            if first <= topic < last:
+                position = place[topic]
+                place[topic] += 1
+                nodes[position], slot_at[position], position_at[slot] = u, slot, position
 
 
 @kernel

@@ -15,9 +15,15 @@ PARTS = 128  # rows differ in cost, so there are many more parts than threads
 SMALLEST = 256  # a smaller part costs more to call than to run
 
 
-def in_parts(work: Callable[[int, int], None], size: int, threads: int | None = None) -> None:
+def in_parts(
+    work: Callable[[int, int], None],
+    size: int,
+    threads: int | None = None,
+    *,
+    smallest: int = SMALLEST,
+) -> None:
     """Call work(first, last) for parts of range(size), in any order and on several threads."""
-    step = max(SMALLEST, -(-size // PARTS))
+    step = max(smallest, -(-size // PARTS))
     parts = [(first, min(first + step, size)) for first in range(0, size, step)]
     threads = min(threads or len(os.sched_getaffinity(0)), len(parts))
     if threads < 2:

@@ -14,10 +14,10 @@ def gain_profile(c, max_degree, count, needed, first, last):
 
     Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the second is
     summed over these nodes: of each the `max_degree` largest gains. `count` holds a zero for each
-    node. Unless `needed` is empty, it gets for each node how many neighbours it needs at least in
-    any complete overlay.
+    node. Unless `needed` is empty, no edge has been added yet, and it gets for each node how many
+    neighbours it needs at least in any complete overlay.
     """
-    n = len(c.indptr) - 1
+    n, is_first = len(c.indptr) - 1, len(needed) > 0
     largest = 0
     for u in range(first, last):
         largest = max(largest, c.indptr[u + 1] - c.indptr[u])
@@ -31,19 +31,25 @@ def gain_profile(c, max_degree, count, needed, first, last):
             cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
         n_touched, is_dense = 0, cost * DENSE >= n
         if is_dense:
-            count_all(c, u, count)
+            if is_first:
+                count_common(c, u, count)
+            else:
+                count_gains(c, u, count)
             tally(count[:u], row)
             before = row.copy()
             tally(count[u + 1 :], row)
             histogram += row - before
             row[0] = 0
         else:
-            n_touched = list_all(c, u, count, touched)
+            if is_first:
+                n_touched = list_common(c, u, count, touched)
+            else:
+                n_touched = list_gains(c, u, count, touched)
             for i in range(n_touched):
                 gain = count[touched[i]]
                 row[gain] += 1
                 histogram[gain] += touched[i] > u
-        if len(needed) > 0:
+        if is_first:
             needed[u] = neighbours_needed(c, u, count, row)
         left = np.int64(max_degree)
         for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
@@ -59,7 +65,7 @@ def gain_profile(c, max_degree, count, needed, first, last):
 
 
 @njit(cache=True, nogil=True)
-def count_all(c, u, count):
+def count_gains(c, u, count):
     """Count the gain of each partner of u, smaller and larger."""
     for slot in range(c.indptr[u], c.row_end[u]):
         own, topic = c.slot_label[slot], c.topics[slot]
@@ -70,7 +76,7 @@ def count_all(c, u, count):
 
 
 @njit(cache=True, nogil=True)
-def list_all(c, u, count, touched):
+def list_gains(c, u, count, touched):
     """The same, and list the partners of positive gain; return how many."""
     n_touched = 0
     for slot in range(c.indptr[u], c.row_end[u]):
@@ -82,6 +88,28 @@ def list_all(c, u, count, touched):
                 touched[n_touched] = nodes[i]
                 n_touched += count[nodes[i]] == 0
                 count[nodes[i]] += 1
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def count_common(c, u, count):
+    """Count the topics that each other node has in common with u: its gain without any edge."""
+    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
+        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
+            count[w] += 1
+    count[u] = 0
+
+
+@njit(cache=True, nogil=True)
+def list_common(c, u, count, touched):
+    """The same, and list the nodes that have any; return how many."""
+    n_touched = 0
+    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
+        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
+            touched[n_touched] = w
+            n_touched += (count[w] == 0) & (w != u)
+            count[w] += 1
+    count[u] = 0
     return n_touched
 
 

@@ -54,8 +54,10 @@ def write_overlay(
 
 def topic_table(overlay: Overlay) -> pa.Table:
     """Return for each topic its subscribers, components, and the share in the largest one."""
+    from meshwright.kernels.components import count_subscribers
+
     instance, largest = overlay.instance, overlay.largest_components
-    subscribers = np.bincount(instance.topics, minlength=instance.n_topics).astype(np.int32)
+    subscribers = count_subscribers(instance.topics, instance.n_topics)
     share = np.divide(largest, subscribers, out=np.ones(len(largest)), where=subscribers > 0)
     return pa.table(
         {

@@ -7,6 +7,7 @@ written: a design that was killed goes on from there when the same command is gi
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,16 @@ from pyspark.sql import SparkSession
 
 from meshwright.datasets import Manifest, read_manifest
 from meshwright.errors import InputError
-from meshwright.kernels.components import join_all, new_components
-from meshwright.overlay import check_asked, design
+from meshwright.kernels.components import count_subscribers, join_all, new_components
+from meshwright.overlay import METHODS, check_asked, design
 from meshwright.overlay.bounds import bounds_of
 from meshwright.overlay.dataset import write_overlay
 from meshwright.overlay.engine import Edges, Rule, Tell, by_size, in_order
 from meshwright.overlay.forecast import ON_SPARK, refuse_what_cannot_fit_on_spark
 from meshwright.overlay.levels import rounds
-from meshwright.overlay.levels.on_spark import LITTLE, PART, Rounds
-from meshwright.overlay.levels.run import ROOM, Standing, level_edges
-from meshwright.overlay.levels.scan_kernel import Linked
+from meshwright.overlay.levels.on_spark import LITTLE, PART, Beside, Rounds
+from meshwright.overlay.levels.run import ROOM, Scan, Standing, level_edges
+from meshwright.overlay.levels.scan_kernel import Interests, Linked
 from meshwright.spark.progress import Progress, no_progress
 from meshwright.spark.session import machine_memory
 from meshwright.values import Bounds, Instance
@@ -66,7 +67,9 @@ def design_on_spark(
     settings = {"method": method, "room": ROOM, "part": part, "little": little, **asked}
     work = rounds_of(Path(out))
     name = rounds.open_work(work, {"workload": instance.digest, **settings})
-    run = _OnSpark(spark, work / name, progress, part, little)
+    is_complete = METHODS[method].budget is None
+    beside = is_complete and asked.get("certify", True)
+    run = _OnSpark(spark, work / name, progress, {"part": part, "little": little}, beside=beside)
     overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
     parameters = {**overlay.parameters, "engine": "spark"}
     overlay = replace(overlay, parameters=parameters, _components=run.components(instance))
@@ -86,12 +89,21 @@ class _OnSpark:
     """The engine and the bounds of one design; with a budget ratio the engine runs twice."""
 
     def __init__(
-        self, spark: SparkSession, work: Path, progress: Progress, part: int, little: int
+        self,
+        spark: SparkSession,
+        work: Path,
+        progress: Progress,
+        sizes: Mapping[str, int],
+        *,
+        beside: bool,
     ) -> None:
         self._spark = spark
         self._work = work
         self._progress = progress
-        self._sizes = {"part": part, "little": little}
+        self._sizes = sizes
+        # The bounds of a complete overlay do not depend on its edges, and need not wait for them.
+        self._count_beside = beside
+        self._beside: Beside | None = None
         self._rounds: list[Rounds] = []
         self._joined = 0  # by the edges of the last run
 
@@ -106,15 +118,29 @@ class _OnSpark:
             self._progress.tell(standing.share, str(standing))
 
         with self._progress.step("designing"):
-            found = level_edges(instance, rule, self._rounds[-1].open_scan, report)
+            try:
+                found = level_edges(instance, rule, self._open_scan, report)
+            except BaseException:
+                if self._beside:
+                    self._beside.stop()
+                raise
         self._joined = int(found[1].sum(dtype=np.int64))
         return found
 
+    def _open_scan(self, interests: Interests, room: int) -> Scan:
+        scan = self._rounds[-1].open_scan(interests, room)
+        if self._count_beside:
+            self._beside = self._rounds[-1].profile_beside()
+        return scan
+
     def bounds(self, instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
         """Return the bounds, the gains of all pairs counted by tasks."""
-        max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
         with self._progress.step("working out the bounds"):
-            mu_full = int(np.maximum(_subscribers(instance) - 1, 0).sum())
+            subscribers = count_subscribers(instance.topics, instance.n_topics)
+            mu_full = int(np.maximum(subscribers - 1, 0).sum())
+            if self._beside:
+                return bounds_of(self._beside.result(), None, self._joined, mu_full, len(edges))
+            max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
             before = self._rounds[-1].profile(None, max_degree)
             after = None
             if 0 < self._joined < mu_full:
@@ -126,14 +152,10 @@ class _OnSpark:
 
         It is when the run has joined all there is; else nothing is returned.
         """
-        subscribers = _subscribers(instance)
+        subscribers = count_subscribers(instance.topics, instance.n_topics)
         if self._joined < int(np.maximum(subscribers - 1, 0).sum()):
             return []
         return [np.minimum(subscribers, 1), subscribers]
-
-
-def _subscribers(instance: Instance) -> npt.NDArray[np.int32]:
-    return np.bincount(instance.topics, minlength=instance.n_topics).astype(np.int32)
 
 
 def _linked(instance: Instance, edges: npt.NDArray[np.int32]) -> Linked:

@@ -19,6 +19,12 @@ from meshwright.overlay.levels.scan_kernel import (
 
 def scan_here(interests: Interests, room: int) -> Scan:
     """Return the scan of rows in this process."""
+    topics, position_at = interests.topics.copy(), interests.position_at.copy()
+    return scan_kept(interests._replace(topics=topics, position_at=position_at), room)
+
+
+def scan_kept(interests: Interests, room: int) -> Scan:
+    """Return the same for interests that nothing changes."""
     spares = Spares(lambda: new_counts(interests))
 
     def scan(rows: Ints, linked: Linked, cap: int) -> Iterator[tuple[Ints, Found]]:

@@ -15,7 +15,7 @@ from numba import njit
 from meshwright.kernels.components import join_two
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def eligible(c, topic, degree, by_degree, cap, keys):
     """List the positions of a topic whose nodes are not full, the lowest degree first."""
     n = 0
@@ -29,7 +29,7 @@ def eligible(c, topic, degree, by_degree, cap, keys):
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def join_topic(c, topic, degree, by_degree, cap, keys, queue, edges, gains, n_edges, stop):
     """Join the components of one topic as far as nodes are not full; return how many edges."""
     nodes, label = c.nodes, c.label
@@ -61,7 +61,7 @@ def join_topic(c, topic, degree, by_degree, cap, keys, queue, edges, gains, n_ed
     return n_edges
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def join_topics(c, order, degree, by_degree, cap, edges, gains, n_edges, stop):
     """Join the components of topics in an order, until there are `stop` edges; return how many."""
     longest = 0

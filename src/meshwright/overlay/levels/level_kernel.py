@@ -44,7 +44,7 @@ def new_laid(n_topics: int) -> Laid:
     return Laid(np.zeros(n_topics, dtype=np.int64), np.array([-1, 0], dtype=np.int64))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def link(c, u, w, least):
     """Join the components of each common topic if that gains `least` or more; return the gain.
 
@@ -80,7 +80,7 @@ def link(c, u, w, least):
     return gain
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def link_laid(c, laid, u, w, least):
     """Do the same by u laid out: less work for several partners in turn."""
     if laid.clock[0] != u:
@@ -131,7 +131,7 @@ def new_queues(n_nodes: int) -> Queues:
     return Queues(first, last, after)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def longer(ends, degree):
     """Return the first and last nodes by degree with room for one degree more."""
     more = np.full((2 * degree + 64, 2), -1, np.int32)
@@ -139,7 +139,7 @@ def longer(ends, degree):
     return more
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def queue_node(queues, ends, d, u):
     """Let a node wait with those of a degree; return the first and last nodes by degree."""
     if d >= len(ends):
@@ -153,7 +153,7 @@ def queue_node(queues, ends, d, u):
     return ends
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def queue_pair(queues, next_pair, u, pair):
     """Let a pair wait at a node; tell whether it is alone there."""
     alone = queues.first[u] < 0
@@ -166,7 +166,7 @@ def queue_pair(queues, next_pair, u, pair):
     return alone
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def queue_all(queues, next_pair, owners, others, degree, by_degree):
     """Let all pairs of a level wait; return the first and last nodes by degree."""
     ends = np.full((64, 2), -1, np.int32)
@@ -180,7 +180,7 @@ def queue_all(queues, next_pair, owners, others, degree, by_degree):
     return ends
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def run_level(
     c, notes, rows, queues, laid, degree, by_degree, cap, level, edges, gains, n_edges, stop
 ):

@@ -36,7 +36,7 @@ def new_notes(row: Longs) -> Notes:
     return Notes(row, ints(row[-1]), ints(row[-1]), ints(n), ints(n), bound, ints(n))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def take_notes(notes, found, rows, degree, cap):
     """Write down what scans of some rows found."""
     for k in range(len(rows)):
@@ -47,7 +47,7 @@ def take_notes(notes, found, rows, degree, cap):
         find_top(notes, degree, cap, u)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find_top(notes, degree, cap, u):
     """Note the largest gain of the pairs of a row that take part; forget those of no use."""
     top, first = np.int32(0), notes.row[u]
@@ -63,7 +63,7 @@ def find_top(notes, degree, cap, u):
     notes.used[u], notes.top[u] = kept - first, top
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def raise_cap(notes, degree, cap):
     """Begin a phase under a higher degree limit: pairs with a full partner may take part again."""
     for u in range(len(degree)):
@@ -72,7 +72,7 @@ def raise_cap(notes, degree, cap):
         find_top(notes, degree, cap, u)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def rows_above(notes, degree, cap, floor):
     """Return the rows with a pair that may gain as much as `floor` or more.
 
@@ -85,7 +85,7 @@ def rows_above(notes, degree, cap, floor):
     return rows[:n].copy()
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find_level(notes, degree, cap, rows):
     """Return the largest gain that a pair noted may have, and that any other may have."""
     noted, other = np.int32(0), np.int32(0)
@@ -95,7 +95,7 @@ def find_level(notes, degree, cap, rows):
     return noted, other
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def due_rows(notes, degree, cap, level, rows):
     """Return the rows with pairs not noted that may gain as much as the level."""
     due, n = np.empty(len(rows), np.int32), 0
@@ -105,7 +105,7 @@ def due_rows(notes, degree, cap, level, rows):
     return due[:n].copy()
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def noted_pairs(notes, degree, cap, level, rows):
     """Return the rows of the pairs noted with the gain of the level that take part, and where."""
     n = 0

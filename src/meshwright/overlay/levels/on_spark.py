@@ -6,8 +6,10 @@ Parts are cut by what they cost, wherever they will run: the same parts for any 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +20,12 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, Str
 from meshwright.kernels.components import Components
 from meshwright.overlay.bounds import NOTHING, Profile, profile
 from meshwright.overlay.levels import rounds
-from meshwright.overlay.levels.here import scan_here
+from meshwright.overlay.levels.change_kernel import changes, take_over
+from meshwright.overlay.levels.here import scan_kept
 from meshwright.overlay.levels.rounds import Asked
 from meshwright.overlay.levels.run import Scan
 from meshwright.overlay.levels.scan_kernel import (
+    NO_CAP,
     Found,
     Interests,
     Ints,
@@ -30,6 +34,7 @@ from meshwright.overlay.levels.scan_kernel import (
     walk_costs,
 )
 from meshwright.spark.parts import cut
+from meshwright.spark.session import parallelism
 from meshwright.spark.ship import mapped
 
 PART = 50_000_000  # positions that a task walks over: about half a second
@@ -67,9 +72,11 @@ class Rounds:
         interests = mapped(shipped)  # the driver shares the pages with tasks on its machine
         self._number = 0
         self._label = np.arange(len(interests.nodes), dtype=np.int32)
-        here = scan_here(interests, room)
+        here = scan_kept(interests, room)
         nobody = Linked(self._label, np.zeros(0, np.bool_), np.zeros(0, np.int32))
-        list(here(np.empty(0, np.int32), nobody, 0))  # workers find the kernels compiled
+        nothing = np.empty(0, np.int32)
+        list(here(nothing, nobody, 0))  # workers find the kernels compiled
+        take_over(self._label, nothing, nothing)
 
         def scan(rows: Ints, linked: Linked, cap: int) -> Iterator[tuple[Ints, Found]]:
             costs = row_costs(interests, linked, rows)
@@ -88,11 +95,9 @@ class Rounds:
     def _ask(self, rows: Ints, linked: Linked, cap: int, cuts: npt.NDArray[np.int64]) -> Asked:
         """Write the next round."""
         self._number += 1
-        position = np.flatnonzero(linked.label != self._label).astype(np.int32)
-        label = linked.label[position]
+        position, label = changes(self._label, linked.label)
         asked = Asked(position, label, linked.is_open, linked.degree.copy(), cap, rows, cuts)
         rounds.ask(self._directory, self._number, asked)
-        self._label[position] = label
         return asked
 
     def _run(self, task: Task, n_parts: int) -> None:
@@ -105,13 +110,51 @@ class Rounds:
             nobody = np.empty(0, np.int32)
             self._ask(nobody, linked, 0, np.zeros(1, np.int64))
             number = self._number
+        return reduce(Profile.plus, self._profile(number, max_degree, None), NOTHING)
+
+    def profile_beside(self) -> Beside:
+        """Begin to count the gains of all pairs before the first edge, on what scans leave idle."""
+        width = max(1, parallelism(self._spark) // 4)  # half of the cores
+        return Beside(self._profile(0, NO_CAP, width))
+
+    def _profile(self, number: int, max_degree: int, width: int | None) -> Iterator[Profile]:
+        """Yield the profile of part after part, so many at once; of all when that is not given."""
         interests: Interests = mapped(self._directory / rounds.INTERESTS)
         cuts = cut(walk_costs(interests), self._part)
-        n_parts = len(cuts) - 1
         task = _profile_task(self._directory, number, cuts, max_degree)
-        rows = self._spark.range(0, n_parts, 1, n_parts).mapInArrow(task, PROFILES).collect()
-        parts = [Profile(np.array(row[0], np.int64), row[1], row[2], row[3]) for row in rows]
-        return reduce(Profile.plus, parts, NOTHING)
+        n_parts = len(cuts) - 1
+        width = width or n_parts
+        for first in range(0, n_parts, width):
+            last = min(first + width, n_parts)
+            parts = self._spark.range(first, last, 1, last - first)
+            for row in parts.mapInArrow(task, PROFILES).collect():
+                yield Profile(np.array(row[0], np.int64), row[1], row[2], row[3])
+
+
+class Beside:
+    """What a thread of its own sums up, part after part, until it is asked for or stopped."""
+
+    def __init__(self, parts: Iterator[Profile]) -> None:
+        self._stopped = Event()
+        pool = ThreadPoolExecutor(1)
+        self._sum = pool.submit(self._run, parts)
+        pool.shutdown(wait=False)
+
+    def _run(self, parts: Iterator[Profile]) -> Profile:
+        total = NOTHING
+        for part in parts:
+            if self._stopped.is_set():
+                break
+            total = total.plus(part)
+        return total
+
+    def stop(self) -> None:
+        """Do not begin another part."""
+        self._stopped.set()
+
+    def result(self) -> Profile:
+        """Wait for the last part; return the sum."""
+        return self._sum.result()
 
 
 def _scan_task(directory: Path, number: int, room: int) -> Task:
@@ -143,10 +186,12 @@ def _profile_task(
 
 
 def components_at(directory: Path, number: int) -> Components:
-    """Return the components as a round knows them; what joins them is left empty."""
-    known = rounds.follower(directory)
-    i, label = known.interests, known.labels_at(number)
-    nothing = np.empty(0, np.int32)
+    """Return the components as a round knows them; what joins them is left empty.
+
+    Before the first round each has one node, and there is no need of labels either.
+    """
+    known, nothing = rounds.follower(directory), np.empty(0, np.int32)
+    i, label = known.interests, known.labels_at(number) if number else nothing
     return Components(
         indptr=i.indptr,
         row_end=i.indptr[1:],
@@ -155,7 +200,7 @@ def components_at(directory: Path, number: int) -> Components:
         nodes=i.nodes,
         slot_at=nothing,
         position_at=i.position_at,
-        slot_label=known.slot_labels_at(number),
+        slot_label=known.slot_labels_at(number) if number else nothing,
         label=label,
         follower=nothing,
         size=nothing,

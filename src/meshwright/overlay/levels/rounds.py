@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.overlay.levels.change_kernel import take_over
 from meshwright.overlay.levels.scan_kernel import (
     Found,
     Interests,
@@ -117,18 +118,18 @@ class Follower:
         self.counts = new_counts(self.interests)
         self._label = np.arange(len(self.interests.nodes), dtype=np.int32)
         self._number = 0
-        self._slot_label: Ints = self.interests.position_at
+        self._slot_label = np.empty(0, np.int32)
         self._slot_number = 0
 
     def labels_at(self, number: int) -> Ints:
-        """Return the labels as a round knows them; before the first round each its own."""
+        """Return the labels as a round knows them."""
         if number < self._number:  # a task of an earlier round, run again
             self._label = np.arange(len(self._label), dtype=np.int32)
             self._number = 0
         while self._number < number:
             self._number += 1
             asked = self.asked(self._number)
-            self._label[asked.position] = asked.label
+            take_over(self._label, asked.position, asked.label)
         return self._label
 
     def slot_labels_at(self, number: int) -> Ints:

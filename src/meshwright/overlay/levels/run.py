@@ -67,6 +67,7 @@ class Standing:
 Tell = Callable[[Standing], None]
 # Scan these rows under a degree limit; yield parts of the rows with what was found there.
 Scan = Callable[[Ints, Linked, int], Iterator[tuple[Ints, Found]]]
+# Take a copy of the interests: rows of the components are shortened as topics close.
 OpenScan = Callable[[Interests, int], Scan]
 
 
@@ -104,13 +105,8 @@ class _Run:
         self._tell = tell
         self._ids = by_size(instance)
         self._c = new_components(*in_order(instance, self._ids), instance.n_topics)
-        interests = Interests(
-            self._c.indptr,
-            self._c.topics.copy(),  # rows of the components are shortened as topics close
-            self._c.position_at.copy(),
-            self._c.topic_ptr,
-            self._c.nodes,
-        )
+        c = self._c
+        interests = Interests(c.indptr, c.topics, c.position_at, c.topic_ptr, c.nodes)
         self._scan = open_scan(interests, room)
         self._order = np.argsort(np.diff(self._c.topic_ptr), kind="stable").astype(np.int32)
         everyone = np.arange(instance.n_nodes, dtype=np.int32)
