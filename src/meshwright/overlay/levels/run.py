@@ -41,7 +41,7 @@ from meshwright.overlay.levels.scan_kernel import (
 )
 from meshwright.values import Instance
 
-ROOM = 16  # partners noted of a row at least, or a quarter as many as its node wants topics
+ROOM = 16  # partners noted of a row at least
 EDGES_AT_ONCE = 500_000  # between two looks at the clock
 SILENCE = 0.2  # seconds between two reports
 MANY = 10_000  # rows, whose scan may take long and is always reported

@@ -21,7 +21,8 @@ from meshwright.kernels.components import new_counters, next_slot
 
 LOWEST = 2  # pairs that gain less are left to the last level
 LOOK_UP = 16  # asking a partner for a topic, in positions walked over
-ROOM_SHARE = 4
+WORTH = 200  # positions: a partner more is noted for as many that a scan walks over
+MOST_ROOM = 2  # partners for each topic of the node
 FULL_SHARE = 4  # under a degree limit a quarter of the room is for partners that are full
 NO_CAP = 2**31 - 1
 
@@ -77,11 +78,12 @@ def new_found(interests: Interests, rows: Ints, room: int) -> Found:
 def rooms(interests: Interests, rows: Ints, room: int) -> Longs:
     """Return where the room of each row begins, and where that of the last one ends.
 
-    A node that wants much has partners at many levels, so it has room for more; one that wants a
-    single topic has no pair that gains two.
+    What a row knows is asked for again and again, and a scan is worth as many questions as it walks
+    over positions. A node that wants a single topic has no pair that gains two.
     """
     sizes = np.diff(interests.indptr)[rows]
-    room_of = np.where(sizes < LOWEST, 0, np.maximum(sizes // ROOM_SHARE, room))
+    more = np.minimum(positions_behind(interests, rows) // WORTH, MOST_ROOM * sizes)
+    room_of = np.where(sizes < LOWEST, 0, np.maximum(more, room))
     return np.concatenate(([0], np.cumsum(room_of)))
 
 
@@ -114,6 +116,16 @@ def row_costs(i, linked, rows):
             if slot != left_out and linked.is_open[topic]:
                 costs[k] += i.topic_ptr[topic + 1] - i.position_at[slot] - 1
     return costs
+
+
+@njit(cache=True, nogil=True)
+def positions_behind(i, rows):
+    """Return how many positions are behind each row's node in all of its topics."""
+    behind = np.zeros(len(rows), np.int64)
+    for k in range(len(rows)):
+        for slot in range(i.indptr[rows[k]], i.indptr[rows[k] + 1]):
+            behind[k] += i.topic_ptr[i.topics[slot] + 1] - i.position_at[slot] - 1
+    return behind
 
 
 @njit(cache=True, nogil=True)
