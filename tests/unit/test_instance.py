@@ -161,6 +161,17 @@ def test_a_workload_whose_rows_lost_their_order_loads_all_the_same(tmp_path):
     assert Instance.load(tmp_path / "w").topics.tolist() == [1, 2, 0]
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_order_is_asked_across_pieces_too(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr("meshwright.values.PAIRS_AT_ONCE", at_once)
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)]
+    for i in range(len(pairs)):
+        write_workload(tmp_path / str(i), 3, 3, pairs[i:] + pairs[:i])
+        loaded = Instance.load(tmp_path / str(i))
+        assert loaded.indptr.tolist() == [0, 2, 4, 5]
+        assert loaded.topics.tolist() == [0, 1, 0, 2, 1]
+
+
 def test_a_workload_without_subscriptions_loads(tmp_path):
     write_workload(tmp_path / "w", 2, 0, [])
     assert Instance.load(tmp_path / "w").indptr.tolist() == [0, 0, 0]

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 from meshwright.kernels import drop_stale_code
+from meshwright.kernels.components import new_components
 from meshwright.kernels.random import mix, stream, uniform
 from meshwright.workload.draw_kernel import (
     PATIENCE,
@@ -259,3 +260,14 @@ def test_compiled_code_is_dropped_when_a_source_it_is_made_of_changes(tmp_path):
         assert drop_stale_code(package)
         assert kept() == [False, True]
         compile_all()
+
+
+@pytest.mark.parametrize("block", [1, 3, 7])
+def test_components_are_the_same_in_blocks(monkeypatch, block):
+    indptr = np.array([0, 3, 3, 5, 9, 10])
+    topics = np.array([1, 2, 5, 0, 5, 1, 2, 5, 6, 5], dtype=np.int32)  # nobody wants 3 and 4
+    whole = new_components(indptr, topics, 8)
+    monkeypatch.setattr("meshwright.kernels.components.BLOCK", block)
+    for one, other in zip(whole, new_components(indptr, topics, 8), strict=True):
+        assert one.tolist() == other.tolist()
+    assert whole.nodes.tolist() == [2, 0, 3, 0, 3, 0, 2, 3, 4, 3]

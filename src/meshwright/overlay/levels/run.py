@@ -82,8 +82,8 @@ def level_edges(
     """Return the edges (in the order added) and their gains under a rule.
 
     Cost: time in the order of the incidences, for the scans; besides them a few microseconds per
-    edge. Memory without that of the scans: about 50 bytes per subscription, and 8 bytes times
-    `room` per node.
+    edge. Memory without that of the scans: about 50 bytes per subscription, and 8 bytes for each
+    partner noted: `room` per node or more, at most two per subscription.
     """
     if rule.threshold is not None:
         raise InputError("low compares two queues edge by edge; level by level it cannot be run.")
