@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from meshwright.kernels import threads
-from meshwright.overlay import design, engine
+from meshwright.overlay import bounds, design, engine, spidercast
 from meshwright.overlay.engine import Path, Rule, greedy_edges, is_dense
 from tests.naive import links, overlays
 from tests.strategies import instance_of, interests
@@ -139,6 +139,7 @@ paths = st.builds(
     block=st.integers(1, 5) | st.just(128),
     threads=st.integers(1, 2),
     wide=st.booleans(),
+    words=st.booleans(),
 )
 
 
@@ -164,10 +165,44 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
     instance = instance_of(interest)
     some = [Path(table=t, threads=n) for t in (True, False) for n in (1, 2)]
     some += [Path(table=False, cache=4), Path(table=True, block=7, wide=True)]
+    some += [Path(table=True, words=False)]
     found = [greedy_edges(instance, RULES[rule][0], path=path) for path in some]
     for edges_found, gains_found in found[1:]:
         assert edges_found.tolist() == found[0][0].tolist()
         assert gains_found.tolist() == found[0][1].tolist()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_interests_of_several_words_give_the_same_edges(rule):
+    instance = many_topics(60, 200)
+    rows, *others = (
+        greedy_edges(instance, RULES[rule][0], path=path)[0].tolist()
+        for path in (Path(table=False), Path(table=True), Path(table=True, words=False))
+    )
+    assert others == [rows, rows]
+
+
+def many_topics(n_nodes, n_topics):
+    """Nodes that want up to half of all topics: compared word by word where that is quicker."""
+    rng = np.random.default_rng(n_nodes)
+    interest = {
+        v: set(rng.choice(n_topics, rng.integers(1, n_topics // 2), replace=False).tolist())
+        for v in range(n_nodes)
+    }
+    return instance_of(interest, n_topics)
+
+
+def test_spidercast_and_bounds_are_the_same_with_words_and_without(monkeypatch):
+    instance = many_topics(40, 150)
+    links_found = design(instance, "spidercast", max_degree=5, certify=False).edges.tolist()
+    partial = design(instance, "gpa", max_edges=30)
+    complete = design(instance, "gm")
+    for module in (spidercast, bounds):
+        monkeypatch.setattr(module, "new_words", lambda n, *_: np.zeros((0, n), np.uint64))
+    again = design(instance, "spidercast", max_degree=5, certify=False)
+    assert again.edges.tolist() == links_found
+    assert design(instance, "gpa", max_edges=30).bounds == partial.bounds
+    assert design(instance, "gm").bounds == complete.bounds
 
 
 @pytest.mark.parametrize(("n_nodes", "table"), [(193, True), (194, False)])

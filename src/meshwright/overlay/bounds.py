@@ -14,6 +14,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.kernels.bits import Words, new_words, set_bits
 from meshwright.kernels.components import Components, join_all, new_components, new_counters
 from meshwright.kernels.threads import in_parts
 from meshwright.overlay import bounds_kernel as kernel
@@ -53,10 +54,12 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
     max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-    before = _profile_here(components, max_degree, needs=True)
+    wants = new_words(instance.n_nodes, instance.n_topics, instance.n_subscriptions)
+    set_bits(wants, instance.indptr, instance.topics)
+    before = _profile_here(components, max_degree, wants)
     mu = int(join_all(components, edges).sum(dtype=np.int64))
     partial = 0 < mu < mu_full
-    after = _profile_here(components, max_degree, needs=False) if partial else None
+    after = _profile_here(components, max_degree) if partial else None
     return bounds_of(before, after, mu, mu_full, len(edges))
 
 
@@ -85,26 +88,37 @@ def bounds_of(
 
 
 def profile(
-    components: Components, max_degree: int, first: int, last: int, *, needs: bool
+    components: Components,
+    max_degree: int,
+    first: int,
+    last: int,
+    *,
+    needs: bool,
+    wants: Words | None = None,
 ) -> Profile:
     """Return the profile of the pairs of the nodes from `first` to `last`, of all with any.
 
-    What nodes need is asked before the first edge, while components have one node each.
+    What nodes need is asked before the first edge, while components have one node each; it is
+    found sooner with their interests as words.
     """
     needed = np.zeros(len(components.indptr) - 1 if needs else 0, dtype=np.int64)
     sizes = np.diff(components.indptr)
     count = new_counters(len(sizes), int(sizes.max(initial=0)))
-    histogram, best_sum = kernel.gain_profile(components, max_degree, count, needed, first, last)
+    words = np.zeros((0, len(sizes)), dtype=np.uint64) if wants is None else wants
+    histogram, best_sum = kernel.gain_profile(
+        components, words, max_degree, count, needed, first, last
+    )
     return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
 
 
-def _profile_here(components: Components, max_degree: int, *, needs: bool) -> Profile:
-    """Return the profile of all pairs, counted on all processors."""
+def _profile_here(components: Components, max_degree: int, wants: Words | None = None) -> Profile:
+    """Return the profile of all pairs, counted on all processors; `wants` before the first edge."""
     found: list[Profile] = []
     lock = Lock()
 
     def work(first: int, last: int) -> None:
-        part = profile(components, max_degree, first, last, needs=needs)
+        needs = wants is not None
+        part = profile(components, max_degree, first, last, needs=needs, wants=wants)
         with lock:
             found.append(part)
 

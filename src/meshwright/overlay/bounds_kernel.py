@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from meshwright.kernels.bits import WORTH, add_common
+
 DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
 
 
 @njit(cache=True, nogil=True)
-def gain_profile(c, max_degree, count, needed, first, last):
+def gain_profile(c, wants, max_degree, count, needed, first, last):
     """Return the histogram of the gains of all pairs, and the sum of each node's best few.
 
     Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the second is
     summed over these nodes: of each the `max_degree` largest gains. `count` holds a zero for each
     node. Unless `needed` is empty, no edge has been added yet, and it gets for each node how many
-    neighbours it needs at least in any complete overlay.
+    neighbours it needs at least in any complete overlay; `wants` are then the interests as words,
+    or nothing.
     """
     n, is_first = len(c.indptr) - 1, len(needed) > 0
     largest = 0
@@ -31,7 +34,11 @@ def gain_profile(c, max_degree, count, needed, first, last):
             cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
         n_touched, is_dense = 0, cost * DENSE >= n
         if is_dense:
-            if is_first:
+            if is_first and len(wants) > 0 and cost * WORTH >= len(wants) * n:
+                for k in range(len(wants)):
+                    add_common(count, wants[k, u], wants[k])
+                count[u] = 0
+            elif is_first:
                 count_common(c, u, count)
             else:
                 count_gains(c, u, count)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
+from meshwright.kernels.bits import new_words, set_bits
 from meshwright.kernels.components import copy_rows, drop_all_connected, new_components
 from meshwright.kernels.threads import SMALLEST, Spares, in_parts
 from meshwright.overlay import engine_kernel as kernel
@@ -74,6 +75,7 @@ class Path:
     block: int = BLOCK  # pairs in a block of the table
     threads: int | None = None  # by default one for each processor
     wide: bool = False  # gains in 32 bits even where 16 would do
+    words: bool = True  # topics as bits, by table, where nodes want many of all topics
 
 
 def greedy_edges(
@@ -121,15 +123,24 @@ class _Run:
         self._edges = np.empty((most, 2), dtype=np.int32)
         self._gains = np.empty(most, dtype=np.int32)
         self._n_edges = self._reported = self._joined = 0
+        room = instance.n_subscriptions if table and path.words else 0
+        wants = new_words(instance.n_nodes, instance.n_topics, room)
+        set_bits(wants, indptr, topics)
         self._state = kernel.State(
             components=components,
-            table=new_table(instance.n_nodes if table else 0, self._largest, wide=path.wide),
+            table=new_table(
+                instance.n_nodes if table else 0,
+                self._largest,
+                instance.n_topics,
+                len(wants),
+                wide=path.wide,
+            ),
             rank=np.argsort(self._ids).astype(np.int32),
             degree=np.zeros(instance.n_nodes, dtype=np.int32),
             scratch=self._new_scratch(),
         )
         n_table = len(self._state.table.lost)
-        self._in_parts(lambda *part: fill(components, self._state.table, *part), n_table)
+        self._in_parts(lambda *part: fill(components, self._state.table, wants, *part), n_table)
         self._in_parts(lambda *part: drop_all_connected(components, *part), instance.n_nodes)
         self._queue = self._new_queue()
 

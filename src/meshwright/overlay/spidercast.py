@@ -8,6 +8,7 @@ covers most of these; then up to `k_greedy + k_random`, to one drawn among those
 
 from __future__ import annotations
 
+from meshwright.kernels.bits import new_words, set_bits
 from meshwright.kernels.components import join_all, new_components
 from meshwright.overlay.engine import NO_LIMIT, Edges
 from meshwright.overlay.spidercast_kernel import spidercast_edges
@@ -25,8 +26,11 @@ def spidercast(
 ) -> Edges:
     """Return the links of SpiderCast, limited when `max_degree` is given."""
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
+    wants = new_words(instance.n_nodes, instance.n_topics, instance.n_subscriptions)
+    set_bits(wants, instance.indptr, instance.topics)
     edges = spidercast_edges(
         components,
+        wants,
         NO_LIMIT if max_degree is None else max_degree,
         -1 if max_edges is None else max_edges,
         k_greedy,

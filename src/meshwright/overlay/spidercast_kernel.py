@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from meshwright.kernels.bits import WORD, WORTH, add_common, bit_of
 from meshwright.kernels.random import stream, uniform
 
 
@@ -23,9 +24,30 @@ def adjacent(last_link, link_before, edges, degree, u, w):
 
 
 @njit(cache=True)
-def covering(c, covered, below, u, count, touched):
-    """Count for each node how many topics of u, covered fewer than `below` times, it wants."""
-    n_touched = 0
+def covering(c, wants, mask, covered, below, u, count, touched):
+    """Count for each node how many topics of u, covered fewer than `below` times, it wants.
+
+    `wants` are the interests as words, or nothing, and `mask` a word of zeros for each. List the
+    nodes that want any, and return how many.
+    """
+    cost, n_touched = 0, 0
+    for slot in range(c.indptr[u], c.indptr[u + 1]):
+        if covered[slot] < below:
+            cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
+    if len(wants) > 0 and cost * WORTH >= len(wants) * len(count):
+        for slot in range(c.indptr[u], c.indptr[u + 1]):
+            if covered[slot] < below:
+                mask[c.topics[slot] // WORD] |= bit_of(c.topics[slot])
+        for k in range(len(wants)):
+            if mask[k] != 0:
+                add_common(count, mask[k], wants[k])
+                mask[k] = 0
+        count[u] = 0
+        for w in range(len(count)):
+            if count[w] > 0:
+                touched[n_touched] = w
+                n_touched += 1
+        return n_touched
     for slot in range(c.indptr[u], c.indptr[u + 1]):
         if covered[slot] >= below:
             continue
@@ -54,9 +76,10 @@ def cover(c, covered, u, w):
 
 
 @njit(cache=True)
-def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
+def spidercast_edges(c, wants, max_degree, max_edges, k_greedy, k_random, seed):
     """Return the links in the order added."""
     n = len(c.indptr) - 1
+    mask = np.zeros(len(wants), np.uint64)
     covered = np.zeros(len(c.topics), np.int32)
     degree = np.zeros(n, np.int32)
     last_link = np.full(n, -1, np.int64)
@@ -74,7 +97,7 @@ def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
             if n_edges == max_edges:
                 return edges[:n_edges]
             chosen = -1
-            n_touched = covering(c, covered, k_greedy, u, count, touched)
+            n_touched = covering(c, wants, mask, covered, k_greedy, u, count, touched)
             most = 0
             for i in range(n_touched):
                 w = touched[i]
@@ -87,7 +110,8 @@ def spidercast_edges(c, max_degree, max_edges, k_greedy, k_random, seed):
             for i in range(n_touched):
                 count[touched[i]] = 0
             if chosen < 0:
-                n_touched = covering(c, covered, k_greedy + k_random, u, count, touched)
+                both = k_greedy + k_random
+                n_touched = covering(c, wants, mask, covered, both, u, count, touched)
                 n_fit = 0
                 for i in range(n_touched):
                     w = touched[i]
