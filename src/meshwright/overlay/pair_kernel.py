@@ -54,7 +54,7 @@ def largest_of(gains):
 @kernel
 def better(key_a, code_a, key_b, code_b):
     """Tell whether pair a comes before pair b."""
-    return key_a > key_b or (key_a == key_b and code_a < code_b)
+    return (key_a > key_b) | ((key_a == key_b) & (code_a < code_b))
 
 
 @kernel
@@ -66,8 +66,9 @@ def sift(key, code, first, at, size):
         if child >= size:
             break
         k = first + child
-        if child + 1 < size and better(key[k + 1], code[k + 1], key[k], code[k]):
-            child, k = child + 1, k + 1
+        step = np.int64(child + 1 < size)
+        step &= np.int64(better(key[k + step], code[k + step], key[k], code[k]))
+        child, k = child + step, k + step
         if not better(key[k], code[k], moved_key, moved):
             break
         key[first + at], code[first + at] = key[k], code[k]
@@ -83,11 +84,10 @@ def sift_row(heap, heap_key, heap_code, at, size):
         child = 2 * at + 1
         if child >= size:
             break
-        right = child + 1
-        if right < size and better(
-            heap_key[right], heap_code[right], heap_key[child], heap_code[child]
-        ):
-            child = right
+        right = child + np.int64(child + 1 < size)
+        child += np.int64(
+            better(heap_key[right], heap_code[right], heap_key[child], heap_code[child])
+        )
         if not better(heap_key[child], heap_code[child], key, code):
             break
         heap[at], heap_key[at], heap_code[at] = heap[child], heap_key[child], heap_code[child]

@@ -154,6 +154,19 @@ def new_rows(
 
 
 @kernel
+def list_from(gains, first, end, least, listed):
+    """List the nodes from `first` to `end` whose gain is `least` or more; return how many."""
+    stretch = gains[first:end]
+    n_listed = 0
+    # Most stretches hold no gain that matters, and are passed over quickly.
+    if largest_of(stretch) >= least:
+        for i in range(len(stretch)):
+            listed[n_listed] = first + i
+            n_listed += stretch[i] >= least
+    return n_listed
+
+
+@kernel
 def scan(c, rows, degree, scratch, u):
     """Fill the row of u anew: its cache, bound and rest. Connected topics are dropped before.
 
@@ -190,11 +203,11 @@ def scan(c, rows, degree, scratch, u):
     least = lowest  # pairs of a smaller gain change nothing
     for begin in range(0, n_touched, STRETCH):
         end = min(begin + STRETCH, n_touched)
-        # Most stretches of a dense row hold no gain that matters, and are passed over quickly.
-        if dense and largest_of(gains[behind + begin : behind + end]) < least:
-            begin = end
-        for i in range(begin, end):
-            w = np.uint32(behind + i) if dense else touched[i]
+        at, listed = begin, end - begin
+        if dense:
+            at, listed = 0, list_from(gains, behind + begin, behind + end, least, touched)
+        for i in range(at, at + listed):
+            w = touched[i]
             gain = gains[w]
             if gain < least or (some_barred and barred(rows.bars, u, w)):
                 continue
