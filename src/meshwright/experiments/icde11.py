@@ -314,12 +314,12 @@ EXPERIMENTS = (
                                           ("100 brokers on one level", "one", 23))],
         ], alone=True),
     *[
-        _exp(which, f"bandwidth of SLP against {what}", by_setting(which), draw_sweep(which),
-             [_sweep_claim(which)], many=which == "threshold")
-        for which, what in (
-            ("sample", "the size of its load sample"),
-            ("super", "the number of super-subscriptions"),
-            ("threshold", "its threshold"),
+        Experiment(f"icde11-{which}", f"bandwidth of SLP against {what}", by_setting(which),
+                   draw_sweep(which), size, size, [_sweep_claim(which)])
+        for which, what, size in (
+            ("sample", "the size of its load sample", ONE_SIZE),
+            ("super", "the number of super-subscriptions", ONE_SIZE),
+            ("threshold", "its threshold", MANY_SIZE),
         )
     ],
 )  # fmt: skip
