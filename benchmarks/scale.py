@@ -2,7 +2,7 @@
 
 The curve is `gm` on generated friends, 18.87 of each user, with reading, bounds, writing and
 `check`. `--quality` compares with the driver's engine, where both can run; `--parallel` times a
-design of so many users on clusters of one and of two executors, each of one core.
+design on clusters of one and of two executors, each of one core, one after the other.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks._instances import RESULTS, load, prepare
 from benchmarks._memory import peak_memory
@@ -35,11 +37,13 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--sizes", default=SIZES, help=f"numbers of users [{SIZES}]")
     parser.add_argument("--data", type=Path, help="the directory of the graphs, for --quality")
     parser.add_argument("--quality", action="store_true", help="compare with the driver's engine")
-    parser.add_argument("--parallel", type=int, metavar="USERS", help="on one and two executors")
-    parser.add_argument("--one", nargs=2, metavar=("USERS", "MASTER"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--parallel", metavar="NAME", help="an instance, such as comm1m or comm100k"
+    )
+    parser.add_argument("--one", nargs=2, metavar=("NAME", "MASTER"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
-        time_one(int(options.one[0]), options.one[1])
+        time_one(*options.one)
     elif options.quality:
         quality(options.data)
     elif options.parallel:
@@ -148,11 +152,11 @@ def told(name: str, method: str, here: float, there: float, what: str) -> None:
     print(f"{name:<12} {method:<7} {show(here):>12} {show(there):>12}  {what}", flush=True)
 
 
-def parallel(users: int) -> None:
-    """Time a whole design on one and on two executors of one core."""
+def parallel(name: str) -> None:
+    """Time the links of `gm` and their certificate on one and on two executors of one core."""
     seconds = {}
     for n in (1, 2):
-        command = [sys.executable, "-m", "benchmarks", "scale", "--one", str(users)]
+        command = [sys.executable, "-m", "benchmarks", "scale", "--one", name]
         done = subprocess.run(
             [*command, f"local-cluster[{n},1,2048]"], capture_output=True, text=True, check=True
         )
@@ -162,17 +166,41 @@ def parallel(users: int) -> None:
     print(f"two over one: {seconds[1] / seconds[2]:.2f}x (aim: {PARALLEL_AIM})")
 
 
-def time_one(users: int, master: str) -> None:
+def time_one(name: str, master: str) -> None:
     """Time a design on a cluster, its processes started and the kernels compiled before."""
-    from meshwright.overlay.levels.design import design_on_spark
+    from meshwright.overlay.levels.on_spark import Rounds
     from meshwright.spark.session import spark_session
+    from meshwright.values import Instance
 
     spark = spark_session(master)
-    with tempfile.TemporaryDirectory(prefix="meshwright-bench-", dir=RESULTS) as scratch:
-        warm, out = social(spark, 2_000), Path(scratch)
-        design_on_spark(spark, warm, out / "warm", "gm", part=10_000, little=1_000)
-        seconds, manifest = timed(design_on_spark, spark, social(spark, users), out / "overlay")
-    print(json.dumps({"seconds": seconds, "n_edges": manifest["n_edges"]}))
+    instance = load(prepare(name, None))
+    first = np.arange(2_001, dtype=np.int64)
+    small = Instance.from_arrays(instance.indptr[first], instance.topics[: instance.indptr[2_000]])
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
+        for what in (small, instance):
+            place = Path(scratch) / str(what.n_nodes)
+            place.mkdir()
+            sizes = {"part": 100, "little": 10} if what is small else {}
+            rounds = Rounds(spark, place, **sizes)
+            seconds, n_edges = timed(links_and_bounds, what, rounds)
+    print(json.dumps({"seconds": seconds, "n_edges": n_edges}))
+
+
+def links_and_bounds(instance: Any, rounds: Any) -> int:
+    """Find the links of `gm` while the bounds are counted beside, as `design` does."""
+    from meshwright.overlay.engine import Rule
+    from meshwright.overlay.levels.run import level_edges
+
+    beside: list[Any] = []
+
+    def open_scan(interests: Any, room: int) -> Any:
+        scan = rounds.open_scan(interests, room)
+        beside.append(rounds.profile_beside())
+        return scan
+
+    edges, _ = level_edges(instance, Rule(), open_scan)
+    beside[0].result()
+    return len(edges)
 
 
 def timed(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[float, Any]:

@@ -110,34 +110,42 @@ class Rounds:
             nobody = np.empty(0, np.int32)
             self._ask(nobody, linked, 0, np.zeros(1, np.int64))
             number = self._number
-        return reduce(Profile.plus, self._profile(number, max_degree, None), NOTHING)
+        return reduce(Profile.plus, self._profile(number, max_degree, lambda: None), NOTHING)
 
     def profile_beside(self) -> Beside:
-        """Begin to count the gains of all pairs before the first edge, on what scans leave idle."""
-        width = max(1, parallelism(self._spark) // 4)  # half of the cores
-        return Beside(self._profile(0, NO_CAP, width))
+        """Begin to count the gains of all pairs before the first edge, on half of the cores.
 
-    def _profile(self, number: int, max_degree: int, width: int | None) -> Iterator[Profile]:
-        """Yield the profile of part after part, so many at once; of all when that is not given."""
+        Once they are waited for, on all.
+        """
+        half = max(1, parallelism(self._spark) // 4)
+        return Beside(lambda awaited: self._profile(0, NO_CAP, lambda: None if awaited() else half))
+
+    def _profile(
+        self, number: int, max_degree: int, width: Callable[[], int | None]
+    ) -> Iterator[Profile]:
+        """Yield the profile of part after part, so many at once; all that are left where None."""
         interests: Interests = mapped(self._directory / rounds.INTERESTS)
         cuts = cut(walk_costs(interests), self._part)
         task = _profile_task(self._directory, number, cuts, max_degree)
-        n_parts = len(cuts) - 1
-        width = width or n_parts
-        for first in range(0, n_parts, width):
-            last = min(first + width, n_parts)
+        first, n_parts = 0, len(cuts) - 1
+        while first < n_parts:
+            last = min(first + (width() or n_parts), n_parts)
             parts = self._spark.range(first, last, 1, last - first)
             for row in parts.mapInArrow(task, PROFILES).collect():
                 yield Profile(np.array(row[0], np.int64), row[1], row[2], row[3])
+            first = last
 
 
 class Beside:
-    """What a thread of its own sums up, part after part, until it is asked for or stopped."""
+    """What a thread of its own sums up, part after part, until it is stopped.
 
-    def __init__(self, parts: Iterator[Profile]) -> None:
-        self._stopped = Event()
+    `parts` is told by a call whether the sum is waited for.
+    """
+
+    def __init__(self, parts: Callable[[Callable[[], bool]], Iterator[Profile]]) -> None:
+        self._stopped, self._awaited = Event(), Event()
         pool = ThreadPoolExecutor(1)
-        self._sum = pool.submit(self._run, parts)
+        self._sum = pool.submit(self._run, parts(self._awaited.is_set))
         pool.shutdown(wait=False)
 
     def _run(self, parts: Iterator[Profile]) -> Profile:
@@ -154,6 +162,7 @@ class Beside:
 
     def result(self) -> Profile:
         """Wait for the last part; return the sum."""
+        self._awaited.set()
         return self._sum.result()
 
 
