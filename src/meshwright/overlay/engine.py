@@ -84,7 +84,7 @@ def greedy_edges(
     """Return the edges (in the order added) and their gains under a rule.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
-    memory about 80 bytes per subscription, by table up to 64 more, and 0.7 kB per node, for `low`
+    memory about 80 bytes per subscription, by table up to 80 more, and 0.7 kB per node, for `low`
     1.3 kB.
     """
     if instance.n_subscriptions > np.iinfo(np.int32).max:
