@@ -60,39 +60,41 @@ def better(key_a, code_a, key_b, code_b):
 @kernel
 def sift(key, code, first, at, size):
     """Move a pair of the heap at `first`, the best on top, down to where it belongs."""
-    moved_key, moved = key[first + at], code[first + at]
+    # Without a sign an index need not be asked for it.
+    one, base, at, end = np.uint64(1), np.uint64(first), np.uint64(at), np.uint64(size)
+    moved_key, moved = key[base + at], code[base + at]
     while True:
-        child = 2 * at + 1
-        if child >= size:
+        child = at + at + one
+        if child >= end:
             break
-        k = first + child
-        step = np.int64(child + 1 < size)
-        step &= np.int64(better(key[k + step], code[k + step], key[k], code[k]))
-        child, k = child + step, k + step
+        k = base + child
+        right = k + np.uint64(child + one < end)
+        k += np.uint64(better(key[right], code[right], key[k], code[k]))
         if not better(key[k], code[k], moved_key, moved):
             break
-        key[first + at], code[first + at] = key[k], code[k]
-        at = child
-    key[first + at], code[first + at] = moved_key, moved
+        key[base + at], code[base + at] = key[k], code[k]
+        at = k - base
+    key[base + at], code[base + at] = moved_key, moved
 
 
 @kernel
 def sift_row(heap, heap_key, heap_code, at, size):
     """Move a row down the heap of rows."""
-    row, key, code = heap[at], heap_key[at], heap_code[at]
+    one, k, end = np.uint64(1), np.uint64(at), np.uint64(size)
+    row, key, code = heap[k], heap_key[k], heap_code[k]
     while True:
-        child = 2 * at + 1
-        if child >= size:
+        child = k + k + one
+        if child >= end:
             break
-        right = child + np.int64(child + 1 < size)
-        child += np.int64(
+        right = child + np.uint64(child + one < end)
+        child += np.uint64(
             better(heap_key[right], heap_code[right], heap_key[child], heap_code[child])
         )
         if not better(heap_key[child], heap_code[child], key, code):
             break
-        heap[at], heap_key[at], heap_code[at] = heap[child], heap_key[child], heap_code[child]
-        at = child
-    heap[at], heap_key[at], heap_code[at] = row, key, code
+        heap[k], heap_key[k], heap_code[k] = heap[child], heap_key[child], heap_code[child]
+        k = child
+    heap[k], heap_key[k], heap_code[k] = row, key, code
 
 
 @kernel
@@ -100,6 +102,13 @@ def heapify(key, code, first, size):
     """Put the best of `size` pairs on top."""
     for at in range(size // 2 - 1, -1, -1):
         sift(key, code, first, at, size)
+
+
+@kernel
+def swap(key, code, i, j):
+    """Let two pairs change places."""
+    key[i], key[j] = key[j], key[i]
+    code[i], code[j] = code[j], code[i]
 
 
 @kernel
@@ -113,22 +122,19 @@ def shrink(key, code, size, room):
     low, high = 0, size - 1
     while low < high:  # quickselect: the place `room` lies in low .. high
         middle = (low + high) // 2
-        pivot_key, pivot = key[middle], code[middle]
-        i, j = low, high
-        while i <= j:
-            while better(key[i], code[i], pivot_key, pivot):
-                i += 1
-            while better(pivot_key, pivot, key[j], code[j]):
-                j -= 1
-            if i <= j:
-                key[i], key[j] = key[j], key[i]
-                code[i], code[j] = code[j], code[i]
-                i += 1
-                j -= 1
-        if room <= j:
-            high = j
-        elif room >= i:
-            low = i
+        swap(key, code, middle, high)
+        pivot_key, pivot = key[high], code[high]
+        place = low
+        for i in range(low, high):
+            # Swapped whether it is better or not, so that there is nothing to foresee.
+            is_better = better(key[i], code[i], pivot_key, pivot)
+            swap(key, code, i, place)
+            place += is_better
+        swap(key, code, place, high)
+        if room < place:
+            high = place - 1
+        elif room > place:
+            low = place + 1
         else:
             break
     best_key, best = key[room], code[room]
