@@ -17,7 +17,7 @@ from numba.extending import intrinsic, overload
 from meshwright.kernels.compile import kernel
 
 WORD = 64  # bits
-WORTH = 4
+WORTH = 4  # to go to one position of a topic costs as much as so many words
 
 Words = npt.NDArray[np.uint64]  # by word and node
 

@@ -20,8 +20,8 @@ from meshwright.kernels.compile import kernel, maker
 from meshwright.kernels.components import Unsigned
 from meshwright.overlay.count_kernel import row_cost
 
-CHASE = 100
-DENSE = 8
+CHASE = 100  # to follow a component costs a miss of the cache each, so many positions of a topic
+DENSE = 8  # a node whose pairs lose at least an eighth as often as there are nodes: whole rows
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
