@@ -20,7 +20,7 @@ from meshwright.kernels.compile import kernel, maker
 from meshwright.kernels.components import Unsigned
 from meshwright.overlay.count_kernel import row_cost
 
-CHASE = 100  # to follow a component costs a miss of the cache each, so many positions of a topic
+CHASE = 100  # a member followed misses the cache: as much as so many positions of a topic in order
 DENSE = 8  # a node whose pairs lose at least an eighth as often as there are nodes: whole rows
 
 Ints = npt.NDArray[np.int32]
