@@ -154,6 +154,7 @@ def told(name: str, method: str, here: float, there: float, what: str) -> None:
 
 def parallel(name: str) -> None:
     """Time the links of `gm` and their certificate on one and on two executors of one core."""
+    prepare(name, None)  # refused, or made, before a cluster is started
     seconds = {}
     for n in (1, 2):
         command = [sys.executable, "-m", "benchmarks", "scale", "--one", name]
