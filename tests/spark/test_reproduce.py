@@ -11,6 +11,7 @@ import pytest
 
 from meshwright.experiments.chart import Panel, Series, draw
 from meshwright.experiments.findings import mean, number
+from meshwright.experiments.ledger import read_ledger
 from meshwright.experiments.model import Cell, Claim, Experiment, Sample
 from meshwright.experiments.run import CELLS, WORKLOADS, run_experiments
 from meshwright.experiments.samples import GRAPHS
@@ -64,6 +65,16 @@ def test_cells_become_a_table_a_figure_and_a_ledger(spark, tmp_path):
     assert "below the paper's size" in (tmp_path / "ledger.md").read_text()
     assert "figures/reproduce/ton11-fig2.svg" in (tmp_path / "docs" / "ledger.md").read_text()
     assert (tmp_path / "docs" / "figures" / "reproduce" / "ton11-fig2.svg").is_file()
+
+
+def test_the_pages_keep_the_rows_of_runs_made_elsewhere(spark, tmp_path):
+    docs = tmp_path / "docs"
+    run(spark, [experiment("ton11-fig3")], tmp_path / "one", docs=docs)
+    run(spark, [experiment("ton11-fig2")], tmp_path / "other", docs=docs)
+    names = [entry.experiment for entry in read_ledger(docs / "ledger.json")]
+    assert names == ["ton11-fig2", "ton11-fig3"]
+    assert [name in (docs / "ledger.md").read_text() for name in names] == [True, True]
+    assert "ton11-fig3" not in (tmp_path / "other" / "ledger.md").read_text()
 
 
 def test_finished_cells_are_not_measured_again(spark, tmp_path):

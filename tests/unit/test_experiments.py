@@ -12,7 +12,8 @@ import pytest
 from meshwright.errors import InputError
 from meshwright.experiments.chart import Panel, Series, distribution, draw, quartiles
 from meshwright.experiments.findings import at_least, at_most, mean, number, ordered, ratio_mean
-from meshwright.experiments.ledger import Entry, judge, ledger_page, merge, read_ledger
+from meshwright.experiments.ledger import Entry, judge, merge, read_ledger
+from meshwright.experiments.ledger_page import ledger_page
 from meshwright.experiments.model import FULL_SEEDS, Cell, Claim, Experiment, Finding, Sample
 from meshwright.experiments.registry import EXPERIMENTS, choose
 from meshwright.experiments.samples import GRAPHS, missing_files
@@ -238,7 +239,24 @@ def test_what_differs_says_why():
     rows = [{"x": 9.0, "seed": 1}]
     (entry,) = judge(experiment(why="Another graph."), rows, full=True)
     assert (entry.verdict, entry.why) == (DIFFERS, "Another graph.")
-    assert "**differs**. Another graph." in ledger_page([entry], "{id}.svg")
+    page = ledger_page([entry], "{id}.svg")
+    assert "| **differs**, [2.1](#why-2-1) |" in page
+    assert '- <a id="why-2-1"></a>**2.1** (1 row) Another graph.' in page
+
+
+def test_a_reason_that_serves_many_rows_stands_once():
+    def entry(name: str, why: str) -> Entry:
+        return Entry(name, "w", "c", "p", "o", "s", 5, False, DIFFERS, why)
+
+    many = [entry("ton11-fig2", "Ties."), entry("ton11-fig3", "Sizes."), entry("disc12-fig2a", "?")]
+    page = ledger_page([*many[:1], *many], "{id}.svg")
+    assert page.count("Ties.") == page.count("Sizes.") == 1
+    assert page.count("**differs**, [2.1](#why-2-1)") == 2
+    assert "**2.1** (2 rows) Ties." in page
+    assert "**2.2** (1 row) Sizes." in page
+    assert "**3.1** (1 row) ?" in page
+    assert "| [Paper 2: Minimum maximum degree](#paper-2-minimum-maximum-degree) | 3 |" in page
+    assert "| all | 4 | 0 | 0 | 4 | 0 |" in page
 
 
 def test_the_page_escapes_columns_and_links_the_figure():
@@ -246,7 +264,8 @@ def test_the_page_escapes_columns_and_links_the_figure():
     page = ledger_page([entry], "figures/{id}.svg")
     assert "a \\| b" in page
     assert "![ton11-fig2](figures/ton11-fig2.svg)" in page
-    assert "1 claim: 1 holds" in page
+    assert "1 claim that" in page
+    assert "| all | 1 | 1 | 0 | 0 | 0 |" in page
 
 
 def test_a_later_run_replaces_the_entries_of_its_experiment_only(tmp_path):
@@ -260,6 +279,15 @@ def test_a_later_run_replaces_the_entries_of_its_experiment_only(tmp_path):
     merge(place, [entry("ton11-fig3", "new")])
     found = [(one.experiment, one.ours) for one in read_ledger(place)]
     assert found == [("ton11-fig2", "first"), ("ton11-fig3", "new")]
+
+
+@pytest.mark.parametrize("text", ["[{", '[{"experiment": "ton11-fig2"}]', "7"])
+def test_a_ledger_that_cannot_be_read_is_named_and_kept(tmp_path, text):
+    place = tmp_path / "ledger.json"
+    place.write_text(text)
+    with pytest.raises(InputError, match=r"ledger\.json.*is no ledger.*Move it away"):
+        merge(place, [])
+    assert place.read_text() == text
 
 
 @pytest.mark.parametrize("kind", ["line", "points", "bar", "box"])

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from meshwright.experiments.ledger import Entry, judge, merge, write_ledger
+from meshwright.experiments.ledger import Entry, judge, merge
+from meshwright.experiments.ledger_page import write_ledger
 from meshwright.experiments.model import Cell, Experiment
 from meshwright.experiments.samples import missing_files, prepare
 from meshwright.experiments.store import (
@@ -100,16 +101,17 @@ def _conclude(
     experiment: Experiment, rows: list[dict[str, Any]], out: Path, docs: Path | None, full: bool
 ) -> tuple[Entry, ...]:
     """Write the table, the figure and the ledger of an experiment whose cells are all there."""
-    home = out / experiment.id
-    write_rows(home / "cells.parquet", rows)
+    write_rows(out / experiment.id / "cells.parquet", rows)
     picture = experiment.figure(rows, f"{experiment.id}: {experiment.what}")
-    write_text(home / "figure.svg", picture)
     entries = judge(experiment, rows, full=full)
-    everything = merge(out / "ledger.json", entries)
-    write_ledger(out / "ledger.md", everything, "{id}/figure.svg")
+    places = [(out, "{id}/figure.svg")]
     if docs is not None:
-        write_text(docs / "figures" / "reproduce" / f"{experiment.id}.svg", picture)
-        write_ledger(docs / "ledger.md", everything, "figures/reproduce/{id}.svg")
+        # The pages have a ledger of their own: another machine may have measured the other rows.
+        places.append((docs, "figures/reproduce/{id}.svg"))
+    for place, figure in places:
+        write_text(place / figure.format(id=experiment.id), picture)
+        everything = merge(place / "ledger.json", entries)
+        write_ledger(place / "ledger.md", everything, figure)
     return entries
 
 
