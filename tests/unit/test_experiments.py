@@ -221,6 +221,11 @@ def test_seeds_are_counted_at_the_point_that_has_the_fewest():
     assert seeds(*cells(1, 2, nodes=10, sample=10), *whole) == 2  # no chance in a whole graph
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_point_of_a_full_grid_rests_on_five_seeds(name):
+    assert EXPERIMENTS[name].seeds(True) == FULL_SEEDS
+
+
 def test_the_default_of_a_sweep_is_that_of_slp_and_shares_its_cells():
     from meshwright.assignment.slp.one_level import Settings
     from meshwright.experiments.assignment_grids import SWEEPS, by_value
