@@ -144,7 +144,7 @@ def test_every_number_of_the_page_is_in_the_document(whole):
     shown = {found.rstrip(".,") for found in re.findall(r"(?<![\w.])\d[\d,.]*%?", text)}
     said = {"1%", "0.3", "30%"}  # explanations: the busiest 1%, a delay of 0.3
     known = numbers_in(whole.document) | said
-    known |= {"1", "100%", "2"}  # any full mesh and any star
+    known |= {"1", "100%", "2"}  # a full mesh and a star
     assert {n for n in shown if n not in known} == set()
     assert len(shown) > 60
 
@@ -239,7 +239,23 @@ def test_tiny_workloads_can_be_reported(tmp_path, pairs):
     instance = Instance.from_pairs(pairs, nodes=["alone"])
     write_designs(tmp_path, instance, gm={"method": "gm"}, star={"method": "star"})
     made = make_report([tmp_path / "gm", tmp_path / "star"], tmp_path / "r.html")
-    assert made.document["sections"][0]["overlays"][0]["headline"]["support"] == 1.0
+    gm, star = (one["headline"] for one in made.document["sections"][0]["overlays"])
+    assert gm["support"] == 1.0
+    assert gm["support_of_star"] == star["support"]
+
+
+def test_the_star_beside_an_overlay_is_the_one_that_design_makes(tmp_path):
+    write_designs(tmp_path, company(), gm={"method": "gm"}, star={"method": "star"})
+    made = make_report([tmp_path / "gm", tmp_path / "star"], tmp_path / "r.html")
+    gm, star = (one["headline"] for one in made.document["sections"][0]["overlays"])
+    for name, beside in (
+        ("links", "links_of_star"),
+        ("support", "support_of_star"),
+        ("topics_relayed", "topics_relayed_of_star"),
+        ("share_connected", "share_connected_of_star"),
+    ):
+        assert gm[beside] == star[name], name
+    assert 0 < star["support"] < 1
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def headline(overlay: Overlay) -> dict[str, Any]:
     n_shared = int(np.count_nonzero(shared))
     apart = int(np.count_nonzero(overlay.components > 1))
     full = n * (n - 1) // 2
-    by_star = relayed_by_star(instance)
+    by_star, support_of_star = beside_star(instance)
     return {
         "links": overlay.n_edges,
         "links_of_full_mesh": full,
@@ -64,17 +64,20 @@ def headline(overlay: Overlay) -> dict[str, Any]:
         "topics_relayed_of_star": by_star,
         "share_connected_of_star": short(1 - by_star / n_shared) if n_shared else 1.0,
         "support": short(overlay.support),
+        "support_of_star": short(support_of_star),
     }
 
 
-def relayed_by_star(instance: Instance) -> int:
-    """Return how many shared topics the hub of a star carries without wanting them."""
+def beside_star(instance: Instance) -> tuple[int, float]:
+    """Return how many shared topics the hub of a star does not want, and the star's support."""
     if instance.n_nodes == 0:
-        return 0
-    shared = np.bincount(instance.topics, minlength=instance.n_topics) > 1
+        return 0, 1.0
+    sizes = np.bincount(instance.topics, minlength=instance.n_topics)
+    joins = np.maximum(sizes - 1, 0)
     wanted = np.zeros(instance.n_topics, np.bool_)
     wanted[instance.topics_of(hub(instance))] = True
-    return int(np.count_nonzero(shared & ~wanted))
+    full = int(joins.sum())
+    return int(np.count_nonzero(joins[~wanted])), joins[wanted].sum() / full if full else 1.0
 
 
 def certificate(overlay: Overlay) -> dict[str, Any]:
