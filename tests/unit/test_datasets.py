@@ -62,8 +62,9 @@ def test_a_published_dataset_reads_back_with_its_facts(tmp_path):
     assert edges_of(tmp_path / "o") == [(0, 1), (1, 2)]
 
 
-def test_a_manifest_names_the_time_the_command_and_the_versions(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["/somewhere/meshwright", "design", "my workload"])
+@pytest.mark.parametrize("program", ["meshwright", "meshwright/__main__.py"])
+def test_a_manifest_names_the_time_the_command_and_the_versions(tmp_path, monkeypatch, program):
+    monkeypatch.setattr(sys, "argv", [f"/somewhere/{program}", "design", "my workload"])
     write_overlay(tmp_path / "o", [(0, 1)])
     content = json.loads((tmp_path / "o" / "manifest.json").read_text())
     assert content["format_version"] == FORMAT_VERSION

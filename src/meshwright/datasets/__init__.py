@@ -1,7 +1,7 @@
 """Directory datasets: Parquet tables and a manifest, written whole or not at all."""
 
 from meshwright.datasets.digest import workload_digest
-from meshwright.datasets.manifest import FORMAT_VERSION, Manifest, read_manifest
+from meshwright.datasets.manifest import FORMAT_VERSION, Manifest, command_line, read_manifest
 from meshwright.datasets.store import (
     Staging,
     open_dataset,
@@ -17,6 +17,7 @@ __all__ = [
     "FORMAT_VERSION",
     "Manifest",
     "Staging",
+    "command_line",
     "open_dataset",
     "read_column",
     "read_manifest",

@@ -66,9 +66,16 @@ def new_manifest(kind: str, rows: Mapping[str, int], facts: Mapping[str, Any]) -
         rows=dict(rows),
         facts=dict(facts),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        command=command_line(),
         versions=_versions(),
     )
+
+
+def command_line() -> str:
+    """Return the command that runs, as one would type it: `python -m NAME` is NAME."""
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.name == "__main__.py" else program.name
+    return shlex.join([name, *sys.argv[1:]])
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:

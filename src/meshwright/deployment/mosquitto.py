@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from meshwright.datasets import command_line
 from meshwright.deployment.directory import (
     FILE,
     FORMAT_VERSION,
@@ -210,7 +209,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "kind": KIND,
         "format_version": FORMAT_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command_line(),
         "workload_digest": plan.workload_digest,
         "method": plan.method,
         "tree": plan.tree,
