@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from meshwright.assignment.answer import Answer
 from meshwright.errors import InputError, unknown_choice
+from meshwright.kernels.compiling import Stopwatch
 from meshwright.problem import Problem
 
 
@@ -94,13 +94,13 @@ def assign(
     if problem.n_subscribers == 0:
         raise InputError("the problem has no subscriber; there is nothing to assign.")
     run = METHODS[method].load()
-    start = time.perf_counter()
+    watch = Stopwatch()
     answer = run(problem, seed=seed, progress=progress, **more)
     answer = replace(
         answer,
         method=method,
         parameters={**answer.parameters, "seed": seed},
-        seconds=time.perf_counter() - start,
+        seconds=watch.seconds,
     )
     return with_yardstick(answer, seed) if yardstick else answer
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
+from meshwright.kernels.compiling import Stopwatch
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.engine import Engine, Tell, greedy_edges
 from meshwright.overlay.methods import (
@@ -73,7 +73,7 @@ def design(
     ([(0, 1), (1, 2)], 1.0)
 
     """
-    started = time.perf_counter()
+    watch = Stopwatch()
     check_asked(
         method,
         average_degree=average_degree,
@@ -95,7 +95,7 @@ def design(
     told = noted(instance, method, filled)
     if budget_ratio is not None:
         told |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
-    seconds = time.perf_counter() - started
+    seconds = watch.seconds
     return Overlay(
         instance=instance,
         edges=edges,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +30,7 @@ from meshwright.datasets import (
     write_table,
 )
 from meshwright.errors import InputError, unknown_choice
+from meshwright.kernels.compiling import Stopwatch
 from meshwright.routing.digest import BLOCK, combine_run, overlay_digest, table_digest
 from meshwright.routing.protocols import ROUTINGS, router
 from meshwright.routing.simulate import (
@@ -118,7 +118,7 @@ def simulate_on_spark(
     """
     check_arguments(routing, publications, seed, against)
     progress = progress or no_progress()
-    started = time.perf_counter()
+    watch = Stopwatch()
     with staging(Path(out), "run", force=force) as stage:
         with progress.step("laying out the routing tables"):
             here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
@@ -151,7 +151,7 @@ def simulate_on_spark(
                 "totals": other.totals,
                 "ratios": ratios(found.totals, other.totals),
             }
-        facts["seconds"] = round(time.perf_counter() - started, 3)
+        facts["seconds"] = round(watch.seconds, 3)
         return stage.publish(facts)
 
 

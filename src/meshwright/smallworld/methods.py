@@ -6,13 +6,13 @@ is left to chance (RandomS for the ring) or to Chord or chance (for the fingers)
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 from meshwright import overlay
 from meshwright.errors import InputError
+from meshwright.kernels.compiling import Stopwatch
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.engine import Tell
 from meshwright.overlay.methods import METHODS, Method, check_choice, choose
@@ -70,7 +70,7 @@ def design(
     check_choice(method, ALL_METHODS)
     if method not in WORLDS:
         return overlay.design(instance, method, certify=certify, tell=tell, **options)
-    started = time.perf_counter()
+    watch = Stopwatch()
     for name in BUDGETS:
         if options.pop(name, None):
             raise InputError(f"{method} takes no budget; leave out {name}.")
@@ -78,7 +78,7 @@ def design(
     ring, fingers = chosen.build(instance, **filled, **({"tell": tell} if chosen.tells else {}))
     seed = filled.pop("seed")
     world = small_world(instance, ring, fingers, method=method, parameters=filled, seed=seed)
-    seconds = time.perf_counter() - started
+    seconds = watch.seconds
     bounds = find_bounds(instance, world.edges) if certify else None
     return replace(world, bounds=bounds, seconds=seconds)
 

@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from meshwright.kernels.compiling import compiling
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUIET_SECONDS = 2.0
+COMPILING = "compiling, once after an install"
 
 
 class Progress:
@@ -90,8 +93,9 @@ class Progress:
         left = f", about {_duration(seconds * (1 - share) / share)} left" if share else ""
         percent = f" {share:.0%}" if share else ""
         step = f"[{min(self._done + 1, self._n_steps)}/{self._n_steps}]"
-        where = f": {self._where}" if self._where else ""
-        return f"{step} {what}{percent}, {_duration(seconds)}{left}{where}"
+        where = COMPILING if compiling() else self._where
+        told = f": {where}" if where else ""
+        return f"{step} {what}{percent}, {_duration(seconds)}{left}{told}"
 
     def _share(self) -> float:
         """Return the share of the tasks under way that is done, 0 when nothing is known."""

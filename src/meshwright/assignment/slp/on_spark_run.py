@@ -6,7 +6,6 @@ and filters; subscribers stay in tables.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from meshwright.assignment.slp.on_spark_rows import PLACED, ROWS
 from meshwright.assignment.slp.one_level import Settings
 from meshwright.datasets import Manifest, Staging, staging
 from meshwright.errors import InputError
+from meshwright.kernels.compiling import Stopwatch
 from meshwright.problem.schemas import SUBSCRIBER_ROWS
 from meshwright.spark.paths import read_parquet, uri
 from meshwright.spark.progress import Progress, no_progress
@@ -78,7 +78,7 @@ def assign_on_spark(
     check_seed(seed)
     if outline.n_subscribers == 0:
         raise InputError("the problem has no subscriber; there is nothing to assign.")
-    start = time.perf_counter()
+    watch = Stopwatch()
     with staging(Path(out), "assignment", force=force) as stage:
         table = _subscribers(spark, problem)
         if overrides and "max_delay" in overrides:
@@ -104,7 +104,7 @@ def assign_on_spark(
             parameters={"seed": seed},
             fractional=fractional,
             notes=notes,
-            seconds=time.perf_counter() - start,
+            seconds=watch.seconds,
         )
         with progress.step("checking"):
             report, measures = look_at(outline, table, assignment, filters)
