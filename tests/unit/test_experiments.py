@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.experiments.chart import Panel, Series, distribution, draw, quartiles
+from meshwright.experiments.chart import (
+    BOLD,
+    Panel,
+    Series,
+    beside_paper,
+    distribution,
+    draw,
+    quartiles,
+)
 from meshwright.experiments.findings import at_least, at_most, mean, number, ordered, ratio_mean
 from meshwright.experiments.ledger import Entry, judge, merge, read_ledger
 from meshwright.experiments.ledger_page import ledger_page
@@ -293,6 +301,39 @@ def test_a_ledger_that_cannot_be_read_is_named_and_kept(tmp_path, text):
     with pytest.raises(InputError, match=r"ledger\.json.*is no ledger.*Move it away"):
         merge(place, [])
     assert place.read_text() == text
+
+
+def test_a_triangle_reaches_its_outline_where_a_method_has_the_most():
+    corners = [(8.0, 8.0), (2.0, 1.0), (0.0, 0.0)]  # the largest, its own
+    panel = Panel("SLP", "", "", [Series("SLP", corners)], kind="triangle", groups=list("abc"))
+    root = ElementTree.fromstring(draw("title", "", [panel]))
+    half, outline, own = (
+        [tuple(map(float, at.split(","))) for at in shape.attrib["points"].split()]
+        for shape in root.iter("{http://www.w3.org/2000/svg}polygon")
+    )
+    assert own[0] == outline[0]
+    assert own[1] == half[1]
+    assert own[2] == pytest.approx(np.mean(outline, axis=0), abs=0.1)  # the middle
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert words == ["title", None, "SLP", "a", "8", "b", "1", "c", "0"]
+
+
+def test_a_table_is_drawn_beside_the_papers():
+    panel = beside_paper("FB1K", "support", {"GPA": 0.7, "GPM": 0.9}, {"GPM": 0.8, "GPA": 1.0})
+    assert panel.groups == ["GPM", "GPA"]
+    assert [(s.name, list(s.points)) for s in panel.series] == [
+        ("ours", [(0, 0.9), (1, 0.7)]),
+        ("the paper", [(0, 0.8), (1, 1.0)]),
+    ]
+
+
+@pytest.mark.parametrize("length", [20, 60, 90, 140])
+def test_a_long_title_is_set_smaller_so_that_it_fits(length):
+    panel = Panel("", "x", "y", [Series("s", [(0.0, 1.0)])])
+    root = ElementTree.fromstring(draw("m" * length, "", [panel]))
+    title = next(root.iter("{http://www.w3.org/2000/svg}text"))
+    room = float(root.attrib["width"]) - 2 * float(title.attrib["x"])
+    assert BOLD * int(title.attrib["font-size"]) * length <= room + 20
 
 
 @pytest.mark.parametrize("kind", ["line", "points", "bar", "box"])

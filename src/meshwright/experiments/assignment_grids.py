@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from meshwright.experiments.chart import Panel, Series, distribution, draw, quartiles
+from meshwright.experiments.chart import Panel, Series, beside_paper, distribution, draw, quartiles
 from meshwright.experiments.findings import mean, values, where
 from meshwright.experiments.model import Cell, Row, Rows
 from meshwright.experiments.partial_grids import seeds
@@ -160,17 +160,22 @@ def alpha_of(row: Row) -> int:
 
 
 def draw_corners(rows: Rows, title: str) -> str:
-    """Return Figs. 6 and 8: bandwidth, delay and load of each method, means over the workloads."""
+    """Return Figs. 6 and 8: a triangle of bandwidth, delay and load per method, means of all."""
     methods = [method for method in LABELS if where(rows, method=method)]
-    panels = []
-    for column, heading in CORNER.items():
-        series = [
-            Series(LABELS[method], [(i, mean(rows, column, method=method))])
-            for i, method in enumerate(methods)
-        ]
-        bars = [Series(s.name, [(0, s.points[0][1])]) for s in series]
-        panels.append(Panel(heading, "", heading, bars, kind="bar", groups=["mean of workloads"]))
-    return draw(title, "the corners of the paper's triangles", panels)
+    found = {m: [mean(rows, column, method=m) for column in CORNER] for m in methods}
+    most = [max(column) for column in zip(*found.values(), strict=True)]
+    panels = [
+        Panel(
+            LABELS[method],
+            "",
+            "",
+            [Series(LABELS[method], list(zip(most, own, strict=True)))],
+            kind="triangle",
+            groups=list(CORNER.values()),
+        )
+        for method, own in found.items()
+    ]
+    return draw(title, "means over the workloads; a corner is the largest of all methods", panels)
 
 
 def draw_bandwidth(columns: Sequence[str]) -> Callable[[Rows, str], str]:
@@ -199,16 +204,18 @@ def draw_bandwidth(columns: Sequence[str]) -> Callable[[Rows, str], str]:
     return figure
 
 
-def draw_ratios(rows: Rows, title: str) -> str:
-    """Return Tables I and II as bars: bandwidth over the fractional solution."""
-    columns = list(dict.fromkeys(row["name"] for row in rows))
-    methods = [method for method in LABELS if where(rows, method=method)]
-    series = [
-        Series(LABELS[m], [(i, over_fractional(rows, c, m)) for i, c in enumerate(columns)])
-        for m in methods
-    ]
-    panel = Panel("", "", "bandwidth over fractional", series, kind="bar", groups=columns)
-    return draw(title, "means over the seeds", [panel])
+def draw_ratios(paper: Mapping[str, Mapping[str, float]]) -> Callable[[Rows, str], str]:
+    """Return Tables I and II as bars: bandwidth over the fractional solution, by workload."""
+
+    def figure(rows: Rows, title: str) -> str:
+        panels = []
+        for name, methods in paper.items():
+            ours = {LABELS[m]: over_fractional(rows, name, m) for m in methods}
+            theirs = {LABELS[m]: ratio for m, ratio in methods.items()}
+            panels.append(beside_paper(name, "bandwidth over fractional", ours, theirs))
+        return draw(title, "means over the seeds", panels)
+
+    return figure
 
 
 def over_fractional(rows: Rows, name: str, method: str) -> float:

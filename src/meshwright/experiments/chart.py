@@ -1,4 +1,4 @@
-"""Figures as SVG text: panels of lines, points, bars or boxes, without a plotting library.
+"""Figures as SVG text: panels of lines, points, bars, boxes or triangles, with no library for it.
 
 The same rows give the same bytes. Colours are Okabe and Ito's, which colour-blind readers can tell
 apart; lines differ in dashes and marks too, so that print without colour does.
@@ -7,7 +7,7 @@ apart; lines differ in dashes and marks too, so that print without colour does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
@@ -27,7 +27,11 @@ COLOURS = (
 DASHES = ("", "8 4", "3 4", "10 3 2 3", "", "8 4", "3 4", "10 3 2 3")
 WIDTH, HEIGHT, GAP = 1020, 310, 15
 LEFT, TOP, BOTTOM = 58, 46, 46  # of a panel: room for its labels
-LEGEND_ROW, HEAD, CHARACTER = 20, 62, 6.6
+LEGEND_ROW, HEAD = 20, 62
+# Of a character, per unit of its size: as wide as the widest of the fonts asked for makes them.
+CHARACTER, BOLD = 0.62, 0.68
+LEGEND_SIZE = 12
+RADIUS = 125  # of a triangle, from its middle to a corner
 
 Scale = Callable[[float], float]
 
@@ -47,10 +51,11 @@ class Panel:
     Parameters
     ----------
     kind
-        ``line``, ``points``, ``bar`` or ``box`` (least, quarter, half, three quarters and most of
-        a series of five points).
+        ``line``, ``points``, ``bar``, ``box`` (least, quarter, half, three quarters and most of
+        a series of five points) or ``triangle`` (a series of three points: the corner's largest
+        value in the figure, and the series' own).
     groups
-        Names under the groups of bars, or under the boxes.
+        Names under the groups of bars, under the boxes, or at the corners.
 
     """
 
@@ -72,12 +77,13 @@ def draw(title: str, facts: str, panels: Sequence[Panel]) -> str:
     width = WIDTH if across == 3 else (680 if across == 2 else 640)
     panel_width = (width - GAP * (across + 1)) / across
     kinds = {panel.kind for panel in panels}
-    # Boxes carry their names below them.
-    legend, legend_rows = _legend([] if kinds == {"box"} else names, width, bars=kinds == {"bar"})
+    # Boxes carry their names below them, and a triangle is the title of its panel.
+    unnamed = kinds <= {"box", "triangle"}
+    legend, legend_rows = _legend([] if unnamed else names, width, bars=kinds == {"bar"})
     top = HEAD + LEGEND_ROW * legend_rows
     rows = -(-len(panels) // across)
     height = top + rows * (HEIGHT + GAP)
-    fitting = min(17, int((width - 2 * GAP) / (0.56 * max(1, len(title)))))
+    fitting = min(17, int((width - 2 * GAP) / (BOLD * max(1, len(title)))))
     parts = [_text(GAP + 5, 28, title, size=fitting, bold=True), _text(GAP + 5, 48, facts, size=13)]
     parts += legend
     for i, panel in enumerate(panels):
@@ -93,10 +99,24 @@ def draw(title: str, facts: str, panels: Sequence[Panel]) -> str:
     return "\n".join((head, f"<title>{escape(title)}</title>", paper, *parts, "</svg>")) + "\n"
 
 
+def beside_paper(
+    heading: str, y: str, ours: Mapping[str, float], paper: Mapping[str, float]
+) -> Panel:
+    """Return a panel of a table: ours and the paper's, a pair of bars per name."""
+    series = [
+        Series(who, [(i, told[name]) for i, name in enumerate(paper)])
+        for who, told in (("ours", ours), ("the paper", paper))
+    ]
+    return Panel(heading, "", y, series, kind="bar", groups=list(paper))
+
+
 def _panel(panel: Panel, names: list[str], x0: float, y0: float, width: float) -> Iterator[str]:
     left, right = x0 + LEFT, x0 + width - 8
     top, bottom = y0 + TOP, y0 + HEIGHT - BOTTOM
     yield _text(left, y0 + 16, panel.title, size=14, bold=True)
+    if panel.kind == "triangle":
+        yield from _triangle(panel, names, (x0 + x0 + width) / 2, y0 + 0.62 * HEIGHT)
+        return
     ys = [y for s in panel.series for _, y in s.points if _usable(y, panel.log_y)]
     xs = [x for s in panel.series for x, _ in s.points if _usable(x, panel.log_x)]
     if not ys or not xs:
@@ -142,7 +162,7 @@ def _bars(
         yield _text(at, bottom + (14 if i % 2 or not turned else 26), name, 10, anchor="middle")
     thick = room * 0.8 / max(1, len(panel.series)) if panel.kind == "bar" else room * 0.5
     for i, series in enumerate(panel.series):
-        colour = COLOURS[names.index(series.name) % len(COLOURS)]
+        colour = _colour(names.index(series.name))
         if panel.kind == "box":
             yield from _box([y for _, y in series.points], left + room * (i + 0.5), thick, y_at)
             continue
@@ -166,21 +186,50 @@ def _box(five: list[float], x: float, thick: float, y_at: Scale) -> Iterator[str
     yield _line(x - thick / 2, half, x + thick / 2, half, INK, 2.5)
 
 
+def _triangle(panel: Panel, names: list[str], x0: float, y0: float) -> Iterator[str]:
+    """Draw each series as a triangle around a middle; at its outline a corner is the largest."""
+    corners = [(math.sin(turn), -math.cos(turn)) for turn in (0, math.tau / 3, 2 * math.tau / 3)]
+
+    def around(shares: Sequence[float]) -> list[tuple[float, float]]:
+        return [
+            (x0 + RADIUS * share * x, y0 + RADIUS * share * y)
+            for share, (x, y) in zip(shares, corners, strict=True)
+        ]
+
+    def outline(points: Sequence[tuple[float, float]], style: str) -> str:
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        return f'<polygon points="{joined}" {style}/>'
+
+    for share in (0.5, 1.0):
+        yield outline(around([share] * 3), f'fill="none" stroke="{PALE}"')
+    for x, y in around([1.0] * 3):
+        yield _line(x0, y0, x, y, PALE)
+    for series in panel.series:
+        style = names.index(series.name)
+        shares = [value / most if most else 0.0 for most, value in series.points]
+        yield outline(around(shares), f'{_stroke(style)} fill="{_colour(style)}" fill-opacity=".3"')
+        for i, (name, (_, value)) in enumerate(zip(panel.groups, series.points, strict=True)):
+            x, y = around([1.0] * 3)[i]
+            lines = (y - 20, y - 7) if i == 0 else (y + 16, y + 29)
+            yield _text(x, lines[0], name, 11, anchor="middle", colour=GREY)
+            yield _text(x, lines[1], f"{value:.3g}", 11, anchor="middle")
+
+
 def _legend(names: list[str], width: float, *, bars: bool) -> tuple[list[str], int]:
     parts: list[str] = []
     x, row = GAP + 5.0, 0
     for i, name in enumerate(names):
-        needs = 44 + CHARACTER * len(name)
+        needs = 44 + CHARACTER * LEGEND_SIZE * len(name)
         if x + needs > width and x > GAP + 5:
             x, row = GAP + 5.0, row + 1
         y = HEAD + 4 + LEGEND_ROW * row
         if bars:
             at = f'x="{x + 10:.1f}" y="{y - 7}" width="14" height="14"'
-            parts.append(f'<rect {at} fill="{COLOURS[i % len(COLOURS)]}"/>')
+            parts.append(f'<rect {at} fill="{_colour(i)}"/>')
         else:
             parts.append(f'<line x1="{x:.1f}" y1="{y}" x2="{x + 26:.1f}" y2="{y}" {_stroke(i)}/>')
             parts.append(_mark(x + 13, y, i))
-        parts.append(_text(x + 32, y + 4, name, size=12))
+        parts.append(_text(x + 32, y + 4, name, size=LEGEND_SIZE))
         x += needs
     return parts, row + 1 if names else 0
 
@@ -254,14 +303,18 @@ def _usable(value: float, log: bool) -> bool:
     return math.isfinite(value) and (not log or value > 0)
 
 
+def _colour(i: int) -> str:
+    return COLOURS[i % len(COLOURS)]
+
+
 def _stroke(i: int) -> str:
     dash = DASHES[i % len(DASHES)]
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="2"{dashed}'
+    return f'stroke="{_colour(i)}" stroke-width="2"{dashed}'
 
 
 def _mark(x: float, y: float, i: int, *, small: bool = False) -> str:
-    colour, r = COLOURS[i % len(COLOURS)], 1.6 if small else 3.6
+    colour, r = _colour(i), 1.6 if small else 3.6
     if i % 3 == 1:
         return (
             f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r}" height="{2 * r}" '

@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshwright.experiments.findings import at_least, mean, ordered, trend
 from meshwright.experiments.model import Claim, Experiment
 from meshwright.experiments.partial_claims import (
+    TABLE,
     at_last,
     by_budget,
     by_equal_edges,
@@ -81,7 +82,7 @@ EXPERIMENTS = (
         "icdcs16-table1",
         "support at ratio 0.2 on FB and TW",
         table_on_graphs,
-        draw_table,
+        draw_table(TABLE),
         "samples of 1,000 and 10,000 nodes",
         "samples of 1,000 and 10,000 nodes",
         table_claims(),

@@ -247,13 +247,13 @@ EXPERIMENTS = (
               HARDLY_OVER),
     ]),
     _exp("table1", "bandwidth over the fractional solution, set 1",
-         one_level(SET_1, KEPT), draw_ratios, [
+         one_level(SET_1, KEPT), draw_ratios(TABLE_1), [
         *_ratios(TABLE_1),
         Claim("SLP and Gr* stay within small factors of the fractional solution", "1.3 to 2.7",
               _within_factors, YARDSTICK),
     ]),
     _exp("table2", "bandwidth over the fractional solution, sets 2 and 3",
-         one_level(OTHER_SETS, (*KEPT, "gr-no-latency")), draw_ratios, [
+         one_level(OTHER_SETS, (*KEPT, "gr-no-latency")), draw_ratios(TABLE_2), [
         *_ratios(TABLE_2),
         *[Claim(f"{name}: load of Gr above its limit, %", f"{paper}%",
                 lambda rows, name=name, paper=paper: number(  # type: ignore[misc]

@@ -19,6 +19,7 @@ from meshwright.experiments.findings import (
 from meshwright.experiments.model import Claim, Finding, Rows
 from meshwright.experiments.partial_grids import (
     FAMILIES,
+    LABELS,
     RANKED,
     TITLES,
 )
@@ -197,7 +198,6 @@ COLUMNS = {
     "TW1K": ("tw", 1000),
     "TW10K": ("tw", 10_000),
 }
-NAMES = {"gpa": "GPA", "gpm": "GPM", "spidercast": "SpiderCastM", "random-max": "RandomM"}
 
 
 def table_claims() -> list[Claim]:
@@ -208,7 +208,7 @@ def table_claims() -> list[Claim]:
             kind = {"method": method, "workload_graph": graph, "workload_nodes": nodes}
             claims.append(
                 Claim(
-                    f"{column}: {NAMES[method]} at ratio 0.2",
+                    f"{column}: {LABELS[method]} at ratio 0.2",
                     f"{paper:g}",
                     lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
                         mean(rows, "support", **kind), paper, "{:.3f}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from meshwright.experiments.chart import Panel, Series, draw
+from meshwright.experiments.chart import Panel, Series, beside_paper, draw
 from meshwright.experiments.findings import mean, values, where
 from meshwright.experiments.model import FULL_SEEDS, Cell, Rows, Sample
 from meshwright.experiments.workloads import family
@@ -232,19 +232,18 @@ def draw_spreads(rows: Rows, title: str) -> str:
     return draw(title, "share of users with at least as many", panels)
 
 
-def draw_table(rows: Rows, title: str) -> str:
-    """Return Table I as bars."""
+def draw_table(paper: Mapping[str, Sequence[float]]) -> Callable[[Rows, str], str]:
+    """Return Table I as bars, a panel per graph; `paper` has a row per method."""
     columns = [("fb", 1000), ("fb", 10_000), ("tw", 1000), ("tw", 10_000)]
-    series = [
-        Series(
-            LABELS[method],
-            [
-                (i, mean(rows, "support", method=method, workload_graph=g, workload_nodes=n))
-                for i, (g, n) in enumerate(columns)
-            ],
-        )
-        for method in RANKED
-    ]
-    groups = ["FB1K", "FB10K", "TW1K", "TW10K"]
-    panel = Panel("ratio 0.2", "", "TCO support", series, kind="bar", groups=groups)
-    return draw(title, "means over the seeds", [panel])
+
+    def figure(rows: Rows, title: str) -> str:
+        panels = []
+        for i, (graph, nodes) in enumerate(columns):
+            at = {"workload_graph": graph, "workload_nodes": nodes}
+            ours = {LABELS[m]: mean(rows, "support", method=m, **at) for m in paper}
+            theirs = {LABELS[method]: row[i] for method, row in paper.items()}
+            heading = f"{graph.upper()}{nodes // 1000}K"
+            panels.append(beside_paper(heading, "TCO support", ours, theirs))
+        return draw(title, "means over the seeds", panels)
+
+    return figure
