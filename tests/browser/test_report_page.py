@@ -166,6 +166,87 @@ def test_the_picture_zooms_by_buttons_keys_and_wheel_and_can_be_dragged(opened, 
         assert page.evaluate(zoom) == 1
 
 
+def test_the_field_and_the_buttons_follow_the_choice(opened, overlays):
+    choice = "document.querySelector('.picture').lit().choice"
+    with opened(overlays.page) as page:
+        page.fill("input[type=search]", "lyon/a")
+        page.keyboard.press("Enter")
+        chip = page.locator(".chips button", has_text="all/time").first
+        chip.click()
+        assert page.input_value("input[type=search]") == "all/time"
+        assert chip.get_attribute("aria-pressed") == "true"
+        chosen = page.evaluate(choice)
+        page.click("[data-zoom=in]")
+        page.click("[data-zoom=reset]")
+        assert page.evaluate(choice) == chosen  # the whole picture, of what was chosen
+        page.focus("input[type=search]")
+        page.keyboard.press("Escape")
+        assert page.evaluate(choice) is None
+        assert chip.get_attribute("aria-pressed") == "false"
+        page.fill("input[type=search]", "lyon/a")
+        page.keyboard.press("Enter")
+        page.fill("input[type=search]", "")
+        assert page.evaluate(choice) is None
+
+
+def test_two_fingers_move_the_picture(opened, overlays):
+    where = "document.querySelector('.picture').where('lyon-a')"
+    with opened(overlays.page, width=390, height=844, has_touch=True, is_mobile=True) as page:
+        page.locator("canvas").scroll_into_view_if_needed()
+        box = page.locator("canvas").bounding_box()
+        touch = page.context.new_cdp_session(page)
+
+        def fingers(kind: str, y: float) -> None:
+            points = [
+                {"x": box["x"] + x, "y": box["y"] + y, "id": i} for i, x in enumerate((90, 190))
+            ]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        before = page.evaluate(where)
+        fingers("touchStart", 200)
+        for y in range(190, 99, -10):
+            fingers("touchMove", y)
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        after = page.evaluate(where)
+        assert before["y"] - after["y"] == pytest.approx(100, abs=15)
+        assert after["x"] == pytest.approx(before["x"], abs=5)
+
+
+def test_long_labels_do_not_widen_the_page(opened, place, overlays):
+    import shutil
+
+    long = place / ("overlay_of_2026_" + "maximum_degree_3_" * 9)
+    shutil.copytree(place / "few", long)
+    made = make_report([place / "gm", long], place / "long.html")
+    with opened(made.page, width=390, height=844, has_touch=True, is_mobile=True) as page:
+        assert shows_whole_width(page)
+
+
+def test_names_from_right_to_left_leave_numbers_in_place(opened, tmp_path):
+    from meshwright.values import Instance
+
+    names = ("خادم الرياض", "\u202eretro", "c")
+    pairs = [(name, topic) for name in names for topic in ("قناة", "x")]
+    write_designs(tmp_path, Instance.from_pairs(pairs), gm={"method": "gm"})
+    made = make_report([tmp_path / "gm"], tmp_path / "r.html")
+    left = """(e => {
+        const range = document.createRange();
+        range.selectNode(e);
+        return range.getBoundingClientRect().left;
+    })"""
+    with opened(made.page) as page:
+        page.fill("input[type=search]", "قناة")
+        page.keyboard.press("Enter")
+        # The name stands first, the number of subscribers to its right.
+        name, rest = page.evaluate(
+            f"(p => [...p.childNodes].map({left}))(document.querySelector('.told p'))"
+        )
+        assert name < rest
+        assert page.evaluate("getComputedStyle(document.querySelector('.told b')).unicodeBidi") == (
+            "isolate"
+        )
+
+
 def test_the_wheel_scrolls_the_page_until_the_picture_is_entered(opened, overlays):
     with opened(overlays.page) as page:
         page.locator("canvas").scroll_into_view_if_needed()
@@ -260,7 +341,15 @@ def test_filters_answer_to_the_choice_of_answer_and_broker(opened, assignments, 
             assert page.locator(".filters .wanted").count() == answer["drawn_broker"].count(
                 leaves[1]
             )
-            assert f"{answer['loads'][1]} subscribers" in page.inner_text(".filters .told")
+            said = page.inner_text(".filters .told")
+            assert f"{answer['loads'][1]} subscribers" in said
+            assert answer["label"] in said
+        page.select_option("[data-broker]", "-1")
+        legend = page.locator(".filters .legend span")
+        assert legend.all_inner_texts() == [section["problem"]["brokers"][b] for b in leaves]
+        edge = page.locator(".filters .filter").first.bounding_box()
+        page.mouse.move(edge["x"] + 4, edge["y"] + edge["height"] / 2)  # beside the line
+        assert "filter volume" in page.inner_text("#tip")
 
 
 def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep):
@@ -275,7 +364,7 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
         at = page.evaluate("document.querySelector('.picture').where('node-0007')")
         page.mouse.move(at["x"], at["y"])
         size = drawn["size"][drawn["group"][7]]
-        assert page.inner_text("#tip").startswith(f"{size} nodes around node-")
+        assert page.inner_text("#tip").startswith(f"{size} nodes around \u2068node-")
         t = names.index("topic-040")
         page.fill("input[type=search]", names[t])
         page.keyboard.press("Enter")
@@ -295,6 +384,24 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
                 }
             )
         )
+
+
+def test_debris_is_not_called_a_group(opened, tmp_path):
+    write_designs(
+        tmp_path, crowd(3_000, 300, 4), few={"method": "gpa", "max_edges": 900, "certify": False}
+    )
+    made = make_report([tmp_path / "few"], tmp_path / "r.html")
+    drawn = made.document["sections"][0]["overlays"][0]["picture"]
+    g = max(range(len(drawn["parts"])), key=lambda g: drawn["parts"][g])
+    assert drawn["parts"][g] > 100
+    with opened(made.page) as page:
+        said = f"gathers {drawn['size'][g]:,} nodes in {drawn['parts'][g]:,} separate parts"
+        assert said in told(page)
+        name = made.document["sections"][0]["workload"]["node_names"][drawn["group"].index(g)]
+        page.locator("canvas").scroll_into_view_if_needed()
+        at = page.evaluate("n => document.querySelector('.picture').where(n)", name)
+        page.mouse.move(at["x"], at["y"])
+        assert "separate parts" in page.inner_text("#tip")
 
 
 def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, place):

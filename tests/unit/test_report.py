@@ -8,6 +8,7 @@ import re
 from functools import partial
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from meshwright.assignment.dataset import load_answer
@@ -53,6 +54,34 @@ def run(monkeypatch, capsys):
     return partial(run_in_process, monkeypatch, capsys)
 
 
+def relayed_and_cut_off(overlay) -> tuple[int, int]:
+    """Count the topics in pieces that a path over other nodes joins, and those that none does."""
+    graph = nx.Graph(overlay.edge_list())
+    graph.add_nodes_from(range(overlay.instance.n_nodes))
+    part = {v: i for i, nodes in enumerate(nx.connected_components(graph)) for v in nodes}
+    parts: dict[int, set[int]] = {}
+    for v in range(overlay.instance.n_nodes):
+        for t in overlay.instance.topics_of(v).tolist():
+            parts.setdefault(t, set()).add(part[v])
+    cut_off = sum(len(found) > 1 for found in parts.values())
+    return int((overlay.components > 1).sum()) - cut_off, cut_off
+
+
+def test_what_relays_can_join_and_what_nothing_does_are_told_apart(tmp_path):
+    from meshwright.values import Instance
+
+    # Two links, a - b - c: x needs b as a relay; d is alone, so y cannot be delivered.
+    wants = {"a": "p1 p2 x y", "b": "p1 p2 q1 q2", "c": "q1 q2 x", "d": "y"}
+    instance = Instance.from_pairs([(v, t) for v, topics in wants.items() for t in topics.split()])
+    write_designs(tmp_path, instance, few={"method": "gpa", "max_edges": 2})
+    made = make_report([tmp_path / "few"], tmp_path / "r.html")
+    h = made.document["sections"][0]["overlays"][0]["headline"]
+    assert (h["topics_connected"], h["topics_relayed"], h["topics_cut_off"]) == (4, 1, 1)
+    text = visible(made.page.read_text())
+    assert "cannot reach everybody" in text
+    assert "cut off" in text
+
+
 def test_the_numbers_of_an_overlay_are_those_of_its_dataset(place, whole):
     section = whole.document["sections"][0]
     for told in section["overlays"]:
@@ -64,8 +93,8 @@ def test_the_numbers_of_an_overlay_are_those_of_its_dataset(place, whole):
         assert h["maximum_fan_out"] == overlay.max_degree
         assert told["degree"]["of_node"] == overlay.degrees.tolist()
         assert told["topics"]["components"] == overlay.components.tolist()
-        assert h["topics_relayed"] == int((overlay.components > 1).sum())
-        assert h["topics_connected"] + h["topics_relayed"] == h["topics_shared"]
+        assert h["topics_connected"] == h["topics_shared"] - int((overlay.components > 1).sum())
+        assert (h["topics_relayed"], h["topics_cut_off"]) == relayed_and_cut_off(overlay)
         assert told["support_curve"]["points"][-1] == [
             overlay.n_edges,
             pytest.approx(overlay.support, abs=1e-5),
@@ -244,6 +273,22 @@ def test_tiny_workloads_can_be_reported(tmp_path, pairs):
     assert gm["support_of_star"] == star["support"]
 
 
+def test_nothing_to_join_is_said_in_words(tmp_path):
+    from meshwright.values import Instance
+
+    write_designs(tmp_path, Instance.from_pairs([("a", "x"), ("b", "y")]), gm={"method": "gm"})
+    text = visible(make_report([tmp_path / "gm"], tmp_path / "r.html").page.read_text())
+    assert "No two nodes share a topic, so no link is needed." in " ".join(text.split())
+    assert "2 nodes, 2 topics, 2 subscriptions" in text
+
+
+def test_a_workload_alone_says_where_it_comes_from(tmp_path):
+    write_designs(tmp_path, company())
+    text = visible(make_report([tmp_path / "workload"], tmp_path / "r.html").page.read_text())
+    origin = text[text.index("Where this comes from") :]
+    assert f"{tmp_path.name}/workload" in origin
+
+
 def test_the_star_beside_an_overlay_is_the_one_that_design_makes(tmp_path):
     write_designs(tmp_path, company(), gm={"method": "gm"}, star={"method": "star"})
     made = make_report([tmp_path / "gm", tmp_path / "star"], tmp_path / "r.html")
@@ -265,6 +310,9 @@ def test_the_star_beside_an_overlay_is_the_one_that_design_makes(tmp_path):
         (["problem"], "has nothing to show yet. Run `meshwright assign`"),
         (["gm", "gm"], "error: 'gm' is named twice"),
         (["gm", "-o", "report.pdf"], "give -o a name such as report.pdf.html"),
+        (["gm", "-o", "gm"], "'gm' is a directory; give -o a file, for example gm/report.html"),
+        (["gm", "-o", "kept.html/r.html"], "kept.html' is a file, so 'kept.html/r.html' cannot be"),
+        (["gm", "--workload", "gone"], "there is no workload at 'gone'; check what --workload"),
         (["gm", "-o", "kept.html"], "'kept.html' exists. Pass --force"),
         (["gm", "-o", "taken.html"], "'taken.json' exists. Pass --force"),
         (["gm", "--workload", "problem"], "is a dataset of kind 'problem'; 'workload' is needed"),

@@ -15,7 +15,7 @@ from meshwright.report.groups import find_groups, links_between
 from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layout
 from meshwright.report.overlay_facts import support_curve
 from meshwright.report.packing import embedded, packed
-from meshwright.report.picture import picture
+from meshwright.report.picture import overlay_parts, picture
 from meshwright.values import Instance
 from tests.reports import crowd
 
@@ -124,6 +124,18 @@ def test_nodes_without_links_are_drawn_as_one_group():
     group = find_groups(1000, edges, most=40)
     assert group.max() < 40
     assert np.bincount(group).sum() == 1000
+
+
+def test_a_group_tells_of_how_many_separate_parts_it_is():
+    overlay = design(crowd(400, 30, 3), "gpa", max_edges=150)
+    drawn = picture(overlay, most_nodes=100)
+    part = overlay_parts(overlay)
+    for g, parts in enumerate(drawn["parts"]):
+        mine = [part[v] for v, h in enumerate(drawn["group"]) if h == g]
+        assert parts == len(set(mine))
+    assert max(drawn["parts"]) > 1
+    whole = picture(design(crowd(400, 30, 3), "gm"), most_nodes=100)
+    assert set(whole["parts"]) == {1}
 
 
 def test_a_large_overlay_is_drawn_as_groups():

@@ -184,6 +184,8 @@ def find_problem(manifest: Manifest, answer: Path, problem: Path | None) -> Path
                 "Assign it again, or name the right one with --problem."
             )
         return place
+    if problem is not None:
+        raise InputError(f"there is no problem at '{problem}'; check what --problem names.")
     raise InputError(
         f"the problem of '{answer}' is not at '{places[0]}' any more. Name it with --problem."
     )

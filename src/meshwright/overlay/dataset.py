@@ -86,6 +86,8 @@ def find_workload(
                 "Design it again, or name the right one with --workload."
             )
         return place, found
+    if workload is not None:
+        raise InputError(f"there is no workload at '{workload}'; check what --workload names.")
     raise InputError(
         f"the workload of '{overlay}' is not at '{places[0]}' any more. Name it with --workload."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,10 +75,15 @@ def make_report(
 def refuse_target(out: str | Path, *, force: bool) -> tuple[Path, Path]:
     """Return the page and the file of numbers; raise when writing them would lose something."""
     page = Path(out)
+    if page.is_dir():
+        raise InputError(
+            f"'{page}' is a directory; give -o a file, for example {page / 'report.html'}."
+        )
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"the report is a web page; give -o a name such as {page.name}.html.")
-    if page.is_dir():
-        raise InputError(f"'{page}' is a directory; give -o a file, for example report.html.")
+    place = next(parent for parent in page.absolute().parents if parent.exists())
+    if not place.is_dir():
+        raise InputError(f"'{place}' is a file, so '{page}' cannot be written. Choose another -o.")
     numbers = page.with_suffix(".json")
     for target in (page, numbers):
         if numbers.is_dir():
@@ -95,7 +101,8 @@ def _write(target: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise InputError(
             f"'{target}' cannot be written: {error.strerror}. Choose another -o."
         ) from error

@@ -64,7 +64,9 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
         ]
     workload: dict[str, Any] = {"digest": section.digest}
     if instance is not None and section.source is not None:
+        made = open_dataset(section.source, "workload")
         workload |= workload_facts(source_name(section.source), instance)
+        workload |= {"created": made.created, "command": made.command}
     return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
 
 
@@ -94,7 +96,11 @@ def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
 
 
 def _overhead(run: dict[str, Any]) -> dict[str, Any]:
-    return {"overhead_per_delivery": run["totals"]["overhead_per_delivery"]}
+    """Return what the headline tells of a run; what it should deliver is what it did and missed."""
+    totals = run["totals"]
+    wanted = totals["deliveries"] + totals["missed"]
+    kept = {name: totals[name] for name in ("overhead_per_delivery", "missed")}
+    return {**kept, "deliveries_wanted": wanted}
 
 
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meshwright.datasets import Manifest
 from meshwright.evaluation.topics import TopicRows, topic_rows
 from meshwright.overlay.today import hub
 from meshwright.report.distributions import histogram, knee, short, summary, thin
-from meshwright.report.picture import picture
+from meshwright.report.picture import overlay_parts, picture
 from meshwright.values import Instance, Overlay
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
@@ -45,6 +46,7 @@ def headline(overlay: Overlay) -> dict[str, Any]:
     shared = np.bincount(instance.topics, minlength=instance.n_topics) > 1
     n_shared = int(np.count_nonzero(shared))
     apart = int(np.count_nonzero(overlay.components > 1))
+    cut_off = int(np.count_nonzero(parts_reached(overlay) > 1))
     full = n * (n - 1) // 2
     by_star, support_of_star = beside_star(instance)
     return {
@@ -60,12 +62,26 @@ def headline(overlay: Overlay) -> dict[str, Any]:
         "topics_shared": n_shared,
         "topics_connected": n_shared - apart,
         "share_connected": short((n_shared - apart) / n_shared) if n_shared else 1.0,
-        "topics_relayed": apart,
+        "topics_relayed": apart - cut_off,
+        "topics_cut_off": cut_off,
         "topics_relayed_of_star": by_star,
         "share_connected_of_star": short(1 - by_star / n_shared) if n_shared else 1.0,
         "support": short(overlay.support),
         "support_of_star": short(support_of_star),
     }
+
+
+def parts_reached(overlay: Overlay) -> npt.NDArray[np.int64]:
+    """Return over how many parts of the overlay each topic's subscribers are spread.
+
+    Within one part relays can join them; between two there is no way at all.
+    """
+    instance = overlay.instance
+    part = overlay_parts(overlay)
+    node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
+    n_parts = int(part.max(initial=-1)) + 1
+    pairs = np.unique(instance.topics.astype(np.int64) * max(n_parts, 1) + part[node])
+    return np.bincount(pairs // max(n_parts, 1), minlength=instance.n_topics)
 
 
 def beside_star(instance: Instance) -> tuple[int, float]:
@@ -165,16 +181,17 @@ def topic_columns(topics: TopicRows) -> dict[str, list[int]]:
 def topic_sizes(topics: TopicRows) -> dict[str, Any]:
     """Return, against the size of topics: components and diameters, as dots and as means.
 
-    A dot is (subscribers, value, how many topics); a mean is over sizes from one power of the
-    square root of two to the next: (mean size, mean value, topics).
+    Diameters are those of connected topics: one in pieces has none, and its pieces small ones. A
+    dot is (subscribers, value, how many topics); a mean is over sizes from one power of the square
+    root of two to the next: (mean size, mean value, topics).
     """
     shared = topics.subscribers > 1
-    sizes = topics.subscribers[shared]
-    diameters = topics.diameter_high[shared]
-    exact = topics.diameter_low[shared] == diameters
+    whole = shared & (topics.components == 1)
+    exact = (topics.diameter_low == topics.diameter_high)[shared]
     return {
-        "components": _against(sizes, topics.components[shared]),
-        "diameter": _against(sizes, diameters),
+        "components": _against(topics.subscribers[shared], topics.components[shared]),
+        "diameter": _against(topics.subscribers[whole], topics.diameter_high[whole]),
+        "n_in_pieces": int(np.count_nonzero(shared & ~whole)),
         "largest_diameter": [
             int(topics.diameter_low.max(initial=0)),
             int(topics.diameter_high.max(initial=0)),

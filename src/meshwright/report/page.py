@@ -72,17 +72,28 @@ def number(value: float | None, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(1770), number(2.16667), number(None), number(0.0)
-    ('1,770', '2.167', '–', '0')
+    >>> number(1770), number(2.16667), number(None), number(0.0), number(999.7, 3)
+    ('1,770', '2.167', '–', '0', '1,000')
 
     """
     if value is None:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
+    rounded = float(f"{value:.{digits}g}")
+    return f"{value:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.{digits}g}"
+
+
+def counted(value: int, one: str, many: str = "") -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "node"), counted(2000, "node"), counted(0, "delivery", "deliveries")
+    ('1 node', '2,000 nodes', '0 deliveries')
+
+    """
+    return f"{number(value)} {one if value == 1 else many or f'{one}s'}"
 
 
 def percent(value: float | None) -> str:
@@ -113,7 +124,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "percent": percent}
+    environment.filters |= {"number": number, "counted": counted, "percent": percent}
     return environment
 
 

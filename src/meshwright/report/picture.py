@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from meshwright.report.distributions import short
 from meshwright.report.groups import find_groups, links_between, ring_groups
@@ -33,9 +35,12 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
     if ring is not None:
         x, y = ring_layout(np.arange(len(size), dtype=np.int32))
         discs = np.full(len(size), int(10_000 * np.pi / len(size) * 0.36), np.int32)
+    part = overlay_parts(overlay)
+    spread = np.unique(group * max(n, 1) + part) // max(n, 1)
     return {
         "of": "groups",
         "layout": layout,
+        "parts": np.bincount(spread, minlength=len(size)).tolist(),
         "x": x.tolist(),
         "y": y.tolist(),
         "radius": discs.tolist(),
@@ -50,6 +55,13 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
         "head": heads(overlay, group),
         **common_topics(overlay.instance, group),
     }
+
+
+def overlay_parts(overlay: Overlay) -> npt.NDArray[np.int64]:
+    """Return the part of the overlay that each node is in: from one to another there is no way."""
+    n, edges = overlay.instance.n_nodes, overlay.edges
+    links = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
 
 def heads(overlay: Overlay, group: npt.NDArray[np.int64]) -> list[str]:

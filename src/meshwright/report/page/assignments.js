@@ -2,7 +2,7 @@
 // The charts of assignments, and filters drawn over the subscriptions they must hold.
 
 const AssignmentCharts = (() => {
-  const { svg, el, number, plural, tip } = Core;
+  const { svg, el, number, plural, isolated, tip } = Core;
   const WORDS = { bandwidth: "bandwidth", delay_rms: "delay RMS", load_stdev: "load st. dev." };
 
   const charts = {
@@ -52,13 +52,23 @@ const AssignmentCharts = (() => {
       answer.filters.low.forEach((low, k) => {
         const broker = answer.filters.broker[k], leaf = problem.leaves.indexOf(broker);
         if (leaf < 0 || (state.broker >= 0 && broker !== state.broker)) return;
-        const shape = rect(low, answer.filters.high[k], { class: `line solid s${leaf % 8} filter`, "data-of": broker, "pointer-events": "stroke",
-          fill: "none", "stroke-width": state.broker >= 0 ? 3 : 1.6 }, [0, 1]);
-        shape.addEventListener("pointermove", (event) => tip(`${problem.brokers[broker]}\n${plural(answer.loads[leaf], "subscriber")}\nfilter volume ${number(answer.bandwidths[leaf])}`, event.clientX, event.clientY));
+        root.append(rect(low, answer.filters.high[k], { class: `line solid s${leaf % 8} filter`, "data-of": broker, fill: "none", "stroke-width": state.broker >= 0 ? 3 : 1.6 }, [0, 1]));
+        // A line is hard to point at: a wider one that is not seen answers for it.
+        const shape = rect(low, answer.filters.high[k], { class: "hit", "pointer-events": "stroke" }, [0, 1]);
+        const say = (event) => tip(`${problem.brokers[broker]}\n${plural(answer.loads[leaf], "subscriber")}\nfilter volume ${number(answer.bandwidths[leaf])}`, event.clientX, event.clientY);
+        shape.addEventListener("pointermove", say);
+        shape.addEventListener("pointerdown", say);
         shape.addEventListener("pointerleave", () => tip(""));
         root.append(shape);
       });
-      return [root];
+      return [root, ...legend()];
+    }
+
+    // Which colour is whose, where each leaf has one of its own.
+    function legend() {
+      if (state.broker >= 0 || problem.leaves.length > 8) return [];
+      return [el("div", { class: "legend" }, ...problem.leaves.map((b, leaf) => el("span", {},
+        svg("svg", { class: "swatch", viewBox: "0 0 22 10", "aria-hidden": "true" }, svg("line", { class: `line solid s${leaf % 8}`, x1: 1, y1: 5, x2: 21, y2: 5 })), problem.brokers[b])))];
     }
 
     function show() {
@@ -67,8 +77,8 @@ const AssignmentCharts = (() => {
       const leaf = problem.leaves.indexOf(state.broker);
       const some = problem.drawn.every > 1 ? ` One in ${number(problem.drawn.every)} subscriptions is drawn.` : "";
       told.replaceChildren(el("p", {}, leaf < 0
-        ? `${answer.label}: filters of ${plural(problem.leaves.length, "leaf", "leaves")} over the boxes that subscribers want.${some}`
-        : `${problem.brokers[state.broker]}: ${plural(answer.loads[leaf], "subscriber")} (its fair share is ${number(problem.fair_loads[leaf])}), filter volume ${number(answer.bandwidths[leaf])}.${some}`));
+        ? `${isolated(answer.label)}: filters of ${plural(problem.leaves.length, "leaf", "leaves")} over the boxes that subscribers want.${problem.leaves.length > 8 ? " Colours repeat; point at a line, or choose a broker." : ""}${some}`
+        : `${isolated(answer.label)}, ${isolated(problem.brokers[state.broker])}: ${plural(answer.loads[leaf], "subscriber")} (its fair share is ${number(problem.fair_loads[leaf])}), filter volume ${number(answer.bandwidths[leaf])}.${some}`));
     }
 
     chooser.addEventListener("change", () => { state.broker = Number(chooser.value); show(); });

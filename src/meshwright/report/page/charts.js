@@ -2,7 +2,9 @@
 // Charts as SVG: lines, dots, bars, boxes, the triangle. Drawn again when their width changes.
 
 const Charts = (() => {
-  const { svg, el, number, tip } = Core;
+  const { svg, el, number, clip, tip } = Core;
+  // Eight colours, each with dashes of its own; the next eight are thin.
+  const line = (index) => `line s${index % 8}${index >= 8 ? " again" : ""}`;
 
   function niceStep(span, count) {
     const rough = span / Math.max(count, 1);
@@ -32,6 +34,8 @@ const Charts = (() => {
     const step = Math.max(niceStep(high - low, Math.abs(to - from) > 260 ? 6 : 4), axis.whole ? 1 : 0);
     const first = Math.ceil(low / step - 1e-9) * step, ticks = [];
     for (let v = first; v <= high + step * 1e-6; v += step) ticks.push(Number(v.toPrecision(10)));
+    // An axis that begins at another number than a tick says so.
+    if (axis.min !== undefined && first - low > step * 0.3) ticks.unshift(low);
     return { at: (v) => from + ((v - low) / (high - low)) * (to - from), ticks };
   }
 
@@ -60,7 +64,7 @@ const Charts = (() => {
     if (series.length < 2) return null;
     return el("div", { class: "legend" }, ...series.map((s) =>
       el("span", {}, svg("svg", { class: "swatch", viewBox: "0 0 22 10", "aria-hidden": "true" },
-        svg("line", { class: `line s${s.index % 8}`, x1: 1, y1: 5, x2: 21, y2: 5 })), s.label)));
+        svg("line", { class: line(s.index), x1: 1, y1: 5, x2: 21, y2: 5 })), s.label)));
   }
 
   function axes(root, x, y, sx, sy, box) {
@@ -140,7 +144,7 @@ const Charts = (() => {
           let d = `M${at[0][0]},${at[0][1]}`;
           for (let i = 1; i < at.length; i += 1)
             d += kind === "step" ? `V${at[i][1]}H${at[i][0]}` : `L${at[i][0]},${at[i][1]}`;
-          root.append(svg("path", { class: `line s${s.index % 8}`, d }));
+          root.append(svg("path", { class: line(s.index), d }));
         }
         const most = Math.max(...s.points.map((p) => p[2] || 1));
         shown.forEach((p, i) => {
@@ -155,7 +159,8 @@ const Charts = (() => {
       // A rising curve leaves room above its left and below its right; names give way to each other.
       const rows = [];
       for (const m of marks) {
-        const mx = sx.at(m.x), my = sy.at(m.y), long = m.text.length * 6.6 + 12;
+        const words = clip(m.text, Math.max(12, Math.floor(width / 14)));
+        const mx = sx.at(m.x), my = sy.at(m.y), long = words.length * 6.6 + 12;
         const above = m.above && mx - long > box.left, end = above || mx + long > box.right;
         let top = my + (above ? -9 : 20);
         const start = end ? mx - 10 - long : mx + 10;
@@ -163,7 +168,7 @@ const Charts = (() => {
         rows.push({ top, start, long });
         root.append(svg("line", { class: "guide", x1: mx, x2: mx, y1: my, y2: box.bottom }));
         root.append(svg("circle", { class: `ring s${m.index % 8} solid`, cx: mx, cy: my, r: 5 }));
-        root.append(text(mx + (end ? -10 : 10), top, m.text, { class: "strong halo", "text-anchor": end ? "end" : "start" }));
+        root.append(text(mx + (end ? -10 : 10), top, words, { class: "strong halo", "text-anchor": end ? "end" : "start" }));
       }
       readable(root, points, width);
       return [root, legend(series)].filter(Boolean);
@@ -188,8 +193,6 @@ const Charts = (() => {
       return [root];
     });
   }
-
-  const clip = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
   // Bars from the left, the name above each; rows: {label, index, value, shown}
   function bars(host, { label, rows }) {
@@ -253,7 +256,7 @@ const Charts = (() => {
       const points = [];
       for (const row of rows) {
         const shares = row.shares.map((s) => s ?? 1);
-        root.append(svg("path", { class: `line s${row.index % 8}`, d: path(shares) }));
+        root.append(svg("path", { class: line(row.index), d: path(shares) }));
         shares.forEach((s, k) => {
           const [x, y] = at(k, s);
           root.append(svg("circle", { class: `f${row.index % 8}`, cx: x, cy: y, r: 3.5 }));

@@ -68,6 +68,13 @@ const Core = (() => {
     return `${(shown * 100).toFixed(1).replace(".0", "")}%`;
   }
 
+  // A name among other words: those of scripts from right to left must not turn what follows.
+  const isolated = (name) => `\u2068${name}\u2069`;
+  const clip = (name, most) => {
+    const letters = [...name];
+    return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
+  };
+
   const plural = (n, one, many) => `${number(n)} ${n === 1 ? one : many || `${one}s`}`;
 
   const tipBox = document.getElementById("tip");
@@ -114,5 +121,5 @@ const Core = (() => {
     show();
   }
 
-  return { unpack, el, svg, number, percent, plural, tip, onRepaint, colour, theme };
+  return { unpack, el, svg, number, percent, plural, isolated, clip, tip, onRepaint, colour, theme };
 })();

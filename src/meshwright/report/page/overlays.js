@@ -20,13 +20,18 @@ const OverlayCharts = (() => {
       if (knee) marks.push({ index, x: knee.links, y: knee.support, text: one ? `knee: ${plural(knee.links, "link")}, ${percent(knee.support)}` : `knee of ${o.label}` });
       if (many && one) marks.push({ index, x: many.links, y: many.support, text: `80% with ${percent(many.share_of_links)} of the links`, above: true });
     });
+    if (overlays.every((o) => o.headline.links === 0)) {
+      note(figure, "There is no link.");
+      host.remove();
+      return;
+    }
     const { knee, eighty_percent: many } = overlays[0].support_curve;
     const first = overlays.length > 1 ? `${overlays[0].label}: ` : "";
     note(figure, (knee ? `${first}${first ? "the" : "The"} first ${percent(knee.share_of_links)} of the links bring ${percent(knee.support)} of the support; beyond that knee links bring less than on average.`
       : `${first}${first ? "no" : "No"} knee, each link brings about as much as any other.`) +
       (many ? ` ${percent(many.share_of_links)} of them bring 80%.` : ""));
     Charts.xy(host, { label: "Support against links added", series, marks, height: 320,
-      x: { label: "links added", min: 0 }, y: { label: "support", min: 0, max: 1, format: percent } });
+      x: { label: "links added", min: 0, whole: true }, y: { label: "support", min: 0, max: 1, format: percent } });
   }
 
   function degree(figure, host, { overlays }) {
@@ -68,8 +73,15 @@ const OverlayCharts = (() => {
       host.remove();
       return;
     }
+    if (!all.length) {
+      note(figure, key === "diameter" ? "No topic is connected." : "No topic has two subscribers.");
+      host.remove();
+      return;
+    }
     const large = Math.max(...all.map((p) => p[0]), 2) > 30;
     note(figure, one ? "A dot is as large as the number of topics there." : "Means over topics of about the same size.");
+    const pieces = overlays.reduce((sum, o) => sum + o.topic_sizes.n_in_pieces, 0);
+    if (key === "diameter" && pieces) note(figure, `${figure.querySelector("p").textContent} Topics in pieces have no diameter and are left out.`);
     const bounded = overlays.reduce((sum, o) => sum + o.topic_sizes.n_diameters_bounded, 0);
     if (key === "diameter" && bounded) note(figure, `${figure.querySelector("p").textContent} Of ${plural(bounded, "large topic")} the diameter is an upper bound.`);
     Charts.xy(host, { label, kind: one ? "dots" : "line",

@@ -2,7 +2,7 @@
 // The picture of an overlay on a canvas: zoom, pan, hover, and a node or topic that lights up.
 
 const Picture = (() => {
-  const { el, number, percent, plural, tip, colour, onRepaint } = Core;
+  const { el, number, percent, plural, isolated, clip, tip, colour, onRepaint } = Core;
   const SERIES = 8, NAMES = 70, STRONGEST = 3;
 
   // What lights up with a topic: its members, the links among them, and the parts they form.
@@ -164,7 +164,7 @@ const Picture = (() => {
       // Names: of what is chosen first, then by links, where there is room.
       const order = Array.from(x.keys()).filter(bright).sort((a, b) => overlay().degree.of_node[b] - overlay().degree.of_node[a] || a - b);
       if (near) order.sort((a, b) => (b === choice.id) - (a === choice.id));
-      names(order, ink, paper, nodeName, x.length <= 400 || (dim && order.length < 200) || state.zoom > 2 ? NAMES : 0);
+      names(order, ink, paper, nodeName, x.length <= 400 || (dim && order.length < 200) || state.zoom > 2 ? NAMES : 0, { bright });
     }
 
     function drawGroups({ ink, paper, edge, hues }) {
@@ -196,7 +196,9 @@ const Picture = (() => {
       for (let g = 0; g < x.length; g += 1) {
         pen.globalAlpha = 1;
         pen.lineWidth = 1.2;
+        pen.setLineDash(drawing().parts[g] > 1 ? [4, 4] : []);
         disc(g, paper, g === own ? hues[1] : edge);
+        pen.setLineDash([]);
         pen.globalAlpha = light ? 0.1 : 0.22;
         disc(g, hues[0], null);
         pen.globalAlpha = 1;
@@ -207,13 +209,13 @@ const Picture = (() => {
       if (state.hover >= 0) { pen.lineWidth = 2; disc(state.hover, null, ink, 1.08); }
       const order = Array.from(x.keys());
       if (own >= 0) order.sort((a, b) => (b === own) - (a === own));
-      if (!light) names(order, ink, paper, (g) => number(held[g]), held.length, true);
+      if (!light) names(order, ink, paper, (g) => number(held[g]), held.length, { inside: true });
     }
 
-    function names(order, ink, paper, name, most, inside = false) {
+    function names(order, ink, paper, name, most, { inside = false, bright = () => true } = {}) {
       const { x, y } = drawing(), taken = [];
-      // Few enough dots: no name may cover one.
-      const dots = inside || x.length > 400 ? [] : Array.from(x.keys()).map((i) => [px(x[i]), py(y[i]), dot(i) + 1, i]);
+      // Few enough dots: no name may cover one that is not faded.
+      const dots = inside || x.length > 400 ? [] : Array.from(x.keys()).filter(bright).map((i) => [px(x[i]), py(y[i]), dot(i) + 1, i]);
       const free = ([a, b, c, d], own) => a > 2 && c < size.width - 2 && b > 2 && d < size.height - 2 &&
         !taken.some((t) => a < t[2] && c > t[0] && b < t[3] && d > t[1]) &&
         !dots.some(([u, v, r, i]) => i !== own && u + r > a && u - r < c && v + r > b && v - r < d);
@@ -226,7 +228,7 @@ const Picture = (() => {
         if (n >= most) break;
         const r = dot(i), cx = px(x[i]), cy = py(y[i]);
         if (cx < 0 || cx > size.width || cy < 0 || cy > size.height) continue;
-        const full = name(i), text = full.length > 28 ? `${full.slice(0, 27)}…` : full;
+        const text = clip(name(i), 28);
         const width = pen.measureText(text).width;
         if (inside && width > r * 2.1) continue;
         const middle = cx - width / 2;
@@ -248,18 +250,21 @@ const Picture = (() => {
     function describe(i) {
       const o = overlay(), { light, choice } = state;
       if (drawing().of === "nodes") {
-        const wants = light ? `\n${light.part.has(i) ? "wants" : "does not want"} ${topicName(choice.id)}` : "";
+        const wants = light ? `\n${light.part.has(i) ? "wants" : "does not want"} ${isolated(topicName(choice.id))}` : "";
         return `${nodeName(i)}\n${plural(o.degree.of_node[i], "link")}, ${plural(workload.topics_of_node[i], "topic")}${wants}`;
       }
       const { size: held, links_inside: inside } = drawing();
-      const wants = light && light.members ? `\n${number(light.count[i])} want ${topicName(choice.id)}` : "";
+      const wants = light && light.members ? `\n${number(light.count[i])} want ${isolated(topicName(choice.id))}` : "";
       const topic = drawing().common_topic[i];
-      const common = topic === null ? "" : `\n${percent(drawing().common_share[i])} want ${topic}, ${percent(drawing().common_share_of_all[i])} of all nodes do`;
-      return `${plural(held[i], "node")} around ${drawing().head[i]}\n${plural(inside[i], "link")} among them${wants || common}`;
+      const common = topic === null ? "" : `\n${percent(drawing().common_share[i])} want ${isolated(topic)}, ${percent(drawing().common_share_of_all[i])} of all nodes do`;
+      const parts = drawing().parts[i];
+      const what = parts > 1 ? `in ${number(parts)} separate parts` : `around ${isolated(drawing().head[i])}`;
+      return `${plural(held[i], "node")} ${what}\n${plural(inside[i], "link")} among them${wants || common}`;
     }
 
     function choose(choice) {
       state.choice = choice;
+      PictureInput.mark(root, choice, choice && (choice.kind === "node" ? nodeName : topicName)(choice.id));
       state.light = state.near = null;
       const o = overlay();
       if (choice && choice.kind === "topic") {
@@ -283,18 +288,25 @@ const Picture = (() => {
       paint();
     }
 
+    // Debris that no link joins is gathered in one disc, which is no group of well-linked nodes.
+    function loose() {
+      const { parts, size: held } = drawing(), g = parts.findIndex((n) => n > 1);
+      return g < 0 || drawing().layout === "ring" ? "" : ` The dashed disc gathers ${plural(held[g], "node")} in ${number(parts[g])} separate parts.`;
+    }
+
     const told = root.querySelector(".told");
     function tell() {
       const o = overlay(), { choice } = state;
       if (!choice) {
         const grouped = drawing().of === "groups"
-          ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? " along the ring" : " of well-linked nodes"}: the number in a disc is its nodes, the width of a line the links between two groups, drawn for the strongest.`
+          ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? ` along the ring, about ${number(Math.round(workload.n_nodes / drawing().size.length))} in each` : " of well-linked nodes; a larger disc has more, the number says how many"}. The width of a line is the links between two groups, drawn for the strongest.${loose()}`
           : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}.`;
         const how = o.topics ? "Point at one, or choose a topic to see who it joins." : "Nodes and topics are too many to be listed here.";
-        const bare = drawing().of === "nodes" && !o.edges ? " The links are too many to be drawn here." : "";
-        told.replaceChildren(el("p", { class: "what" }, `${grouped}${bare} ${how}`));
+        const bare = !o.edges && drawing().of === "nodes" ? " The links are too many to be drawn here." : "";
+        const which = overlays.length > 1 ? [el("b", {}, o.label), ": "] : [];
+        told.replaceChildren(el("p", { class: "what" }, ...which, `${grouped}${bare} ${how}`));
       } else if (choice.kind === "node") {
-        const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map(nodeName);
+        const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map((v) => isolated(nodeName(v)));
         const some = near.slice(0, 8).join(", ") + (near.length > 8 ? ` and ${number(near.length - 8)} more` : "");
         told.replaceChildren(el("p", {}, el("b", {}, nodeName(choice.id)), ` has ${plural(o.degree.of_node[choice.id], "link")} and wants ${plural(workload.topics_of_node[choice.id], "topic")}.`),
           el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "Linked to nobody." : "The links are too many to be listed here."));
@@ -305,6 +317,7 @@ const Picture = (() => {
           : `in ${number(parts)} components, the largest with ${percent(c.largest[t] / n)} of them; largest diameter ${wide}`;
         told.replaceChildren(el("p", {}, el("b", {}, topicName(t)), `: ${plural(n, "subscriber")}, ${plural(c.links[t], "link")} among them, ${how}.`),
           el("p", { class: "what" }, !state.light.members ? "Its subscribers are too many to be listed here."
+            : !o.edges ? "The links are too many to be drawn here."
             : parts > 1 && drawing().of === "nodes" ? `Colours tell the components apart${parts > SERIES ? "; they repeat" : ""}.` : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "What does not want the topic is faded."));
       }
     }
@@ -340,7 +353,7 @@ const Picture = (() => {
       details: (kind, id) => (kind === "node" ? plural(overlay().degree.of_node[id], "link") : plural(workload.subscribers_of_topic[id], "subscriber")),
       pick: (choice) => {
         choose(choice);
-        if (choice.kind === "node" && state.zoom > 1) centre(drawing().of === "groups" ? drawing().group[choice.id] : choice.id);
+        if (choice && choice.kind === "node" && state.zoom > 1) centre(drawing().of === "groups" ? drawing().group[choice.id] : choice.id);
       } });
     PictureInput.chips({ root, workload, overlay, topicName, choose });
     root.querySelectorAll("[data-overlay]").forEach((button) => button.addEventListener("click", () => {

@@ -30,6 +30,9 @@ const PictureInput = (() => {
         fingers.set(event.pointerId, [x, y]);
         if (fingers.size === 2) {
           const [a, b] = [...fingers.values()], now = apart();
+          // The middle of the fingers moves half as far as one of them.
+          state.x += (x - ox) / 2;
+          state.y += (y - oy) / 2;
           zoomAt(now / Math.max(spread, 1), (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
           spread = now;
           moved = true;
@@ -79,7 +82,7 @@ const PictureInput = (() => {
       event.preventDefault();
     });
     root.querySelectorAll("[data-zoom]").forEach((button) => button.addEventListener("click", () => {
-      if (button.dataset.zoom === "reset") { whole(); choose(null); root.querySelector("input").value = ""; }
+      if (button.dataset.zoom === "reset") whole();
       else zoomAt(button.dataset.zoom === "in" ? 1.5 : 1 / 1.5);
     }));
   }
@@ -94,6 +97,14 @@ const PictureInput = (() => {
         else if (at > 0 && then.length < FOUND) then.push({ kind, id });
       }
     return first.concat(then).slice(0, FOUND);
+  }
+
+  // The field and the buttons say what is chosen, however it was.
+  function mark(root, choice, name) {
+    const input = root.querySelector("input");
+    if (document.activeElement !== input || choice) input.value = choice ? name : "";
+    root.querySelectorAll(".chips button").forEach((button) =>
+      button.setAttribute("aria-pressed", String(choice !== null && choice.kind === "topic" && Number(button.dataset.topic) === choice.id)));
   }
 
   function search({ root, workload, nodeName, topicName, details, pick }) {
@@ -111,7 +122,7 @@ const PictureInput = (() => {
     });
     const look = () => {
       const words = input.value.trim().toLowerCase();
-      if (!words) { close(); return; }
+      if (!words) { close(); pick(null); return; }
       const nodes = matches(workload.node_names, "node", words), topics = matches(workload.topic_names, "topic", words);
       const share = Math.max(FOUND / 2, FOUND - topics.length);
       found = nodes.slice(0, share).concat(topics.slice(0, FOUND - Math.min(nodes.length, share)));
@@ -125,10 +136,10 @@ const PictureInput = (() => {
       mark();
     };
     input.addEventListener("input", look);
-    input.addEventListener("focus", look);
+    input.addEventListener("focus", () => { if (input.value.trim()) look(); });
     input.addEventListener("blur", close);
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") { input.value = ""; close(); }
+      if (event.key === "Escape") { input.value = ""; close(); pick(null); }
       if (list.hidden || !found.length) return;
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         current = (current + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length;
@@ -149,8 +160,8 @@ const PictureInput = (() => {
       ["Widest", best((t) => wide[t], (t) => wide[t] > 1 && components[t] === 1)],
     ].filter(([, topics]) => topics.length);
     root.querySelector(".chips").replaceChildren(...rows.map(([word, topics]) => el("div", {}, el("span", {}, word),
-      ...topics.map((id) => el("button", { type: "button", on: { click: () => choose({ kind: "topic", id }) } }, topicName(id))))));
+      ...topics.map((id) => el("button", { type: "button", "data-topic": id, "aria-pressed": "false", on: { click: () => choose({ kind: "topic", id }) } }, topicName(id))))));
   }
 
-  return { listen, search, chips };
+  return { listen, mark, search, chips };
 })();
