@@ -294,6 +294,30 @@ def test_a_later_run_replaces_the_entries_of_its_experiment_only(tmp_path):
     assert found == [("ton11-fig2", "first"), ("ton11-fig3", "new")]
 
 
+def test_a_row_on_firmer_ground_stays_where_that_is_asked_for(tmp_path):
+    place = tmp_path / "ledger.json"
+
+    def entry(claim: str, ours: str, seeds: int, below: bool) -> Entry:
+        return Entry("ton11-fig2", "w", claim, "p", ours, "s", seeds, below, CLOSE, "")
+
+    full = [entry("a", "full", 5, False), entry("b", "full", 5, False), entry("old", "x", 5, False)]
+    quick = [entry("a", "quick", 1, True), entry("new", "quick", 1, True)]
+    merge(place, full)
+    found = merge(place, quick, keep_firmer=True)
+    assert [(one.claim, one.ours) for one in found] == [("a", "full"), ("new", "quick")]
+    found = merge(place, [entry("a", "again", 5, False), entry("new", "full", 5, False)],
+                  keep_firmer=True)  # fmt: skip
+    assert [one.ours for one in found] == ["again", "full"]
+    assert [one.ours for one in merge(place, quick)] == ["quick", "quick"]
+
+
+def test_the_page_tells_every_size_that_rows_rest_on():
+    rows = [Entry("ton11-fig2", "what", c, "p", "o", s, n, n < 5, CLOSE, "")
+            for c, s, n in (("a", "large", 5), ("b", "large", 5), ("c", "small", 1))]  # fmt: skip
+    page = ledger_page(rows, "{id}.svg")
+    assert "- ton11-fig2: what; large, 5 seeds; some rows: small, one seed." in page
+
+
 @pytest.mark.parametrize("text", ["[{", '[{"experiment": "ton11-fig2"}]', "7"])
 def test_a_ledger_that_cannot_be_read_is_named_and_kept(tmp_path, text):
     place = tmp_path / "ledger.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from meshwright.experiments.findings import (
     at_most,
@@ -12,6 +13,7 @@ from meshwright.experiments.findings import (
     number,
     ordered,
     ratio_mean,
+    trend,
     values,
     where,
 )
@@ -19,6 +21,7 @@ from meshwright.experiments.model import Claim, Finding, Row, Rows
 from meshwright.experiments.reasons import EQUAL_SIZES, EQUAL_STARS, EVEN_TIES
 
 V, T, S = "workload_nodes", "workload_topics", "workload_low"
+CD = ("cd", "cd1", "cd2")
 
 
 def times_as_large(
@@ -45,22 +48,32 @@ def percent_more(over: str, paper: float, base: str = "gm-id") -> Callable[[Rows
     return find
 
 
-def between_ends(
-    column: str, over: str, rising: dict[str, bool]
-) -> Callable[[Rows], Finding | None]:
-    """Return the finding that columns rise or fall from the first point to the last."""
+def stepwise(column: str, over: str, rising: dict[str, bool]) -> Callable[[Rows], Finding | None]:
+    """Return the finding that columns rise or fall from each point to the next."""
 
     def find(rows: Rows) -> Finding | None:
         rows = _last_topics(rows, over)
         pairs, told = [], []
         for method, up in rising.items():
             first, last = ends(rows, column, over, method=method)
-            pairs.append((last, first) if up else (first, last))
+            pairs += trend(rows, column, over, rising=up, method=method)
             told.append(f"{method} {first:.3g} to {last:.3g}")
-        found = ordered(pairs)
-        return None if found is None else Finding("; ".join(told), pairs=found.pairs)
+        found = ordered(pairs, "steps")
+        return None if found is None else replace(found, ours=f"{'; '.join(told)}; {found.ours}")
 
     return find
+
+
+def degrees_part(over: str, what: str, why: str = EQUAL_SIZES) -> Claim:
+    """Return the claim that the maximum degree falls for minmax and rises for GM."""
+    return Claim(
+        f"The maximum degree falls with {what} for MinMax-ODA and rises for GM, from each point "
+        "to the next",
+        "falls, rises",
+        stepwise("max_degree", over, {"minmax": False, "gm-id": True}),
+        why,
+        at_default=True,
+    )
 
 
 def larger_with_more_topics(rows: Rows) -> Finding | None:
@@ -109,11 +122,14 @@ def _gain(over: str, other: str) -> Callable[[Rows], float]:
     return lambda rows: 100 * (1 - ratio_mean(rows, "edges", over, "cd2", other))
 
 
-def _most_times(over: str) -> Callable[[Rows], float]:
+def _most_times(over: str, *methods: str) -> Callable[[Rows], float]:
+    """Return the most edges of methods over those of GM, at any point."""
+
     def find(rows: Rows) -> float:
         ratios = [
-            mean(rows, "edges", method="cd2", **{over: at})
+            mean(rows, "edges", method=method, **{over: at})
             / mean(rows, "edges", method="gm-id", **{over: at})
+            for method in methods
             for at in values(rows, over)
         ]
         return max(ratios, default=math.nan)
@@ -134,12 +150,44 @@ def _is_star(row: Row) -> bool:
     return str(row["method"]).startswith("cd")
 
 
+def _shorter(over: str) -> Callable[[Rows], Finding | None]:
+    """Return whether the diameter of GM is at least that of the stars, at every point."""
+    return lambda rows: ordered(
+        (
+            mean(rows, "diameter", method="gm-id", **{over: at}),
+            mean(rows, "diameter", method=method, **{over: at}),
+        )
+        for method in CD
+        for at in values(rows, over)
+    )
+
+
 def star_claims(
-    over: str, times: float, cd: float, cd1: float, why: str = EQUAL_STARS
+    over: str, times: float, cd: float, cd1: float, *, rising: bool, why: str = EQUAL_STARS
 ) -> list[Claim]:
-    """Return the claims of Figs. 17 to 19; `why` is why gains differ."""
-    most, over_cd, over_cd1 = _most_times(over), _gain(over, "cd"), _gain(over, "cd1")
+    """Return the claims of Figs. 17 to 19; `rising` is whether average degrees rise or fall.
+
+    `why` is why gains differ.
+    """
+    most, over_cd, over_cd1 = _most_times(over, "cd2"), _gain(over, "cd"), _gain(over, "cd1")
+    most_of_all = _most_times(over, *CD)
+    words = "rises" if rising else "falls"
     return [
+        Claim(
+            f"The average degree {words} for GM and for the CD methods, from each point to the "
+            "next",
+            words,
+            stepwise("average_degree", over, dict.fromkeys(("gm-id", *CD), rising)),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            "Every CD method needs at most 2.3 times the edges of GM",
+            "at most 2.3 times",
+            lambda rows: at_most(most_of_all(rows), 2.3, "{:.2f} times"),
+            why,
+            at_default=True,
+        ),
         Claim(
             "CD-ODA-II needs at most so many times the edges of GM",
             f"at most {times:g} times",
@@ -162,4 +210,5 @@ def star_claims(
             at_default=True,
         ),
         Claim("Every diameter of the CD methods is 2", "2", _two, at_default=True),
+        Claim("The diameter of GM is larger", "outperformed", _shorter(over), why, at_default=True),
     ]

@@ -62,15 +62,31 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
     return tuple(entries)
 
 
-def merge(path: Path, entries: Sequence[Entry]) -> list[Entry]:
-    """Put the entries of an experiment in the place of its older ones; return all, in order."""
+def merge(path: Path, entries: Sequence[Entry], *, keep_firmer: bool = False) -> list[Entry]:
+    """Put the entries of an experiment in the place of its older ones; return all, in order.
+
+    With `keep_firmer` an older entry of the same claim stays where it stands on firmer ground: at
+    the paper's size where the new one is below it, or on more seeds.
+    """
     older = read_ledger(path)
     fresh = {entry.experiment for entry in entries}
     kept = [entry for entry in older if entry.experiment not in fresh]
+    if keep_firmer:
+        before = {_claim(entry): entry for entry in older}
+        pairs = [(before.get(_claim(entry), entry), entry) for entry in entries]
+        entries = [old if _firmness(old) > _firmness(new) else new for old, new in pairs]
     everything = _in_order([*kept, *entries])
     text = json.dumps([asdict(entry) for entry in everything], indent=1, ensure_ascii=False)
     write_text(path, text + "\n")
     return everything
+
+
+def _claim(entry: Entry) -> tuple[str, str, str]:
+    return entry.experiment, entry.claim, entry.paper
+
+
+def _firmness(entry: Entry) -> tuple[bool, int]:
+    return not entry.below, min(entry.seeds, FULL_SEEDS)
 
 
 def read_ledger(path: Path) -> list[Entry]:

@@ -136,11 +136,15 @@ def _count_seeds(entry: Entry) -> str:
 
 
 def _sizes(entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """Return what was run for each experiment, in words; lines of Markdown end with a break."""
-    found: dict[str, str] = {}
+    """Return what was run for each experiment, in words; first what most of its rows rest on."""
+    found: dict[tuple[str, str], Counter[str]] = {}
     for entry in entries:
-        found[entry.experiment] = f"{entry.what}; {entry.size}, {_count_seeds(entry)}"
-    return [(name, size.rstrip(".")) for name, size in found.items()]
+        runs = found.setdefault((entry.experiment, entry.what), Counter())
+        runs[f"{entry.size}, {_count_seeds(entry)}"] += 1
+    return [
+        (name, f"{what}; {'; some rows: '.join(run for run, _ in runs.most_common())}".rstrip("."))
+        for (name, what), runs in found.items()
+    ]
 
 
 def _cell(text: Any) -> str:

@@ -1,4 +1,4 @@
-"""The claims of paper 1 on partial overlays, and how cells decide them."""
+"""The claims of paper 1 on budgets and on samples of graphs, and how cells decide them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from collections.abc import Callable
 
 from meshwright.experiments.findings import (
     at_most,
-    ends,
     mean,
     number,
     ordered,
     ranking,
-    values,
     where,
 )
 from meshwright.experiments.model import Claim, Finding, Rows
 from meshwright.experiments.partial_grids import (
-    FAMILIES,
     LABELS,
     RANKED,
-    TITLES,
 )
 from meshwright.experiments.reasons import (
     DEGREE_BUDGET,
@@ -31,7 +27,6 @@ from meshwright.experiments.reasons import (
     MORE_EDGES,
     OTHER_GRAPHS,
     SPIDER_GAP,
-    SPREAD_OF_SIZES,
 )
 
 POINTS = "{:.1f} points"
@@ -57,7 +52,8 @@ def percent(rows: Rows, method: str, **kind: object) -> float:
     return 100 * mean(by_budget(rows), "support", method=method, **kind)
 
 
-def _gap(rows: Rows, other: str, **kind: object) -> float:
+def gap(rows: Rows, other: str, **kind: object) -> float:
+    """Return the support of GPM minus that of another method, in points."""
     return 100 * (mean(rows, "support", method="gpm", **kind)
                   - mean(rows, "support", method=other, **kind))  # fmt: skip
 
@@ -74,13 +70,28 @@ def _edges_used(rows: Rows) -> Finding | None:
     return Finding(f"of GPA's edges: {told}", ((worst, 1.0),))
 
 
-def _eighty(rows: Rows) -> Finding | None:
+def eighty(rows: Rows) -> Finding | None:
+    """Return whether the methods that look at interests have 80% support at ratio 0.2."""
     at = where(by_budget(rows), ratio=0.2)
-    found = {m: mean(at, "support", method=m) for m in ("gpa", "gpm")}
+    found = {LABELS[m]: mean(at, "support", method=m) for m in RANKED[:3]}
     if any(math.isnan(value) for value in found.values()):
         return None
     told = ", ".join(f"{name} {value:.1%}" for name, value in found.items())
     return Finding(f"{told} at ratio 0.2", pairs=tuple((value, 0.8) for value in found.values()))
+
+
+def _above_random(rows: Rows) -> Finding | None:
+    """Return whether SpiderCastM has at least the support of RandomA at every ratio."""
+    return ranking(by_budget(rows), "support", ("spidercast", "random-average"), ("ratio",))()
+
+
+def _more_edges(rows: Rows) -> Finding | None:
+    """Return whether a complete overlay by minmax has more edges than one by gm."""
+    whole = where(by_budget(rows), ratio=1.0)
+    most, least = (mean(whole, "edges", method=method) for method in ("gpm", "gpa"))
+    if math.isnan(most - least):
+        return None
+    return Finding(f"{most:,.0f} against {least:,.0f}", pairs=((most, least),))
 
 
 def _random_alike(rows: Rows) -> Finding | None:
@@ -118,10 +129,24 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             at_default=True,
         ),
         Claim(
-            f"{name}: 80% support by GPA and GPM with 20% of the budget",
+            f"{name}: 80% support by GPA, GPM and SpiderCastM with 20% of the budget",
             "over 80%",
-            _eighty,
+            eighty,
             EDGE_BUDGET,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: SpiderCastM >= RandomA at every ratio",
+            "at every ratio",
+            _above_random,
+            MORE_EDGES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: MinMax-ODA needs more edges than GM",
+            "generally more",
+            _more_edges,
+            OTHER_GRAPHS,
             at_default=True,
         ),
         Claim(
@@ -137,7 +162,7 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             Claim(
                 f"{name}: GPM minus SpiderCastM, on average",
                 f"{spider} points",
-                lambda rows: number(_gap(by_budget(rows), "spidercast"), spider, POINTS),
+                lambda rows: number(gap(by_budget(rows), "spidercast"), spider, POINTS),
                 SPIDER_GAP,
                 at_default=True,
             )
@@ -200,6 +225,16 @@ COLUMNS = {
 }
 
 
+def _gap_grows(rows: Rows) -> Finding | None:
+    """Return whether GPM minus RandomM is larger on the larger sample of FB."""
+    small, large = (
+        gap(rows, "random-max", workload_graph="fb", workload_nodes=n) for n in (1000, 10_000)
+    )
+    if math.isnan(large - small):
+        return None
+    return Finding(f"{small:.1f} to {large:.1f} points", pairs=((large, small),))
+
+
 def table_claims() -> list[Claim]:
     """Return the claims of Table I."""
     claims = []
@@ -225,12 +260,21 @@ def table_claims() -> list[Claim]:
                 f"{column}: GPM minus RandomM at ratio 0.2",
                 f"{paper} points",
                 lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
-                    _gap(rows, "random-max", **kind), paper, POINTS
+                    gap(rows, "random-max", **kind), paper, POINTS
                 ),
                 DEGREE_BUDGET,
                 at_default=True,
             )
         )
+    claims.append(
+        Claim(
+            "FB: GPM minus RandomM is larger on 10K than on 1K",
+            "58.5 to 91.4 points",
+            _gap_grows,
+            OTHER_GRAPHS,
+            at_default=True,
+        )
+    )
     claims.append(
         Claim(
             "GPM is better on 10K than on 1K (FB, TW)",
@@ -247,89 +291,6 @@ def table_claims() -> list[Claim]:
         )
     )
     return claims
-
-
-def per_family(
-    text: str,
-    papers: tuple[float, float, float],
-    find: Callable[[Rows], float],
-    why: str = SPREAD_OF_SIZES,
-    *,
-    at: bool = False,
-) -> list[Claim]:
-    """Return a claim per family, on a number in points or percent."""
-    return [
-        Claim(
-            f"{TITLES[name]}: {text}",
-            f"{paper:g}",
-            lambda rows, name=name, paper=paper: number(  # type: ignore[misc]
-                find(where(rows, workload_family=name)), paper, "{:.1f}"
-            ),
-            why,
-            at_default=at,
-        )
-        for name, paper in zip(FAMILIES, papers, strict=True)
-    ]
-
-
-def mean_gap(over: str) -> Callable[[Rows], float]:
-    """Return GPM minus RandomM in points, mean over points."""
-
-    def find(rows: Rows) -> float:
-        gaps = [_gap(where(rows, **{over: x}), "random-max") for x in values(rows, over)]
-        return sum(gaps) / len(gaps) if gaps else math.nan
-
-    return find
-
-
-def at_last(over: str, method: str) -> Callable[[Rows], float]:
-    """Return the support of a method at the last point, in percent."""
-    return lambda rows: 100 * ends(rows, "support", over, method=method)[1]
-
-
-def of_family(rows: Rows, name: str) -> Rows:
-    """Return the rows of a family of workloads."""
-    return where(rows, workload_family=name)
-
-
-def ends_rise(over: str, directions: dict[str, bool]) -> Callable[[Rows], Finding | None]:
-    """Return the finding that support rises, or falls, from the first point to the last."""
-    return lambda rows: ordered(
-        (pair for name, rising in directions.items()
-         for method in RANKED[:3]
-         for pair in _end_pair(of_family(rows, name), over, method, rising)),
-        "families and methods",
-    )  # fmt: skip
-
-
-def _end_pair(rows: Rows, over: str, method: str, rising: bool) -> list[tuple[float, float]]:
-    first, last = ends(rows, "support", over, method=method)
-    return [(last, first) if rising else (first, last)]
-
-
-def gaps_shrink(rows: Rows) -> Finding | None:
-    """Return whether GPA minus RandomM is smaller at the largest subscriptions than the least."""
-    pairs = []
-    for name in FAMILIES:
-        mine = of_family(rows, name)
-        best, worst = (ends(mine, "support", "middle", method=m) for m in ("gpa", "random-max"))
-        pairs.append((best[0] - worst[0], best[1] - worst[1]))
-    return ordered(pairs, "families")
-
-
-def topics_fall(rows: Rows) -> Finding | None:
-    """Return by how much GPM falls with topics; under Unif, where it falls most."""
-    unif = of_family(rows, "unif")
-    first, last = (100 * x for x in ends(unif, "support", "workload_topics", method="gpm"))
-    if math.isnan(first):
-        return None
-    return Finding(f"{first:.1f}% to {last:.1f}% (Unif)", ((first - last, 65.3 - 24.4),))
-
-
-def zipf_falls(rows: Rows) -> Finding | None:
-    """Return by how much GPM falls with topics under Zipf."""
-    first, last = ends(of_family(rows, "zipf"), "support", "workload_topics", method="gpm")
-    return number(100 * (first - last), 0.39, "{:.2f} points")
 
 
 def spread_claims() -> list[Claim]:

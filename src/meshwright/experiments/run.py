@@ -104,15 +104,30 @@ def _conclude(
     write_rows(out / experiment.id / "cells.parquet", rows)
     picture = experiment.figure(rows, f"{experiment.id}: {experiment.what}")
     entries = judge(experiment, rows, full=full)
-    places = [(out, "{id}/figure.svg")]
+    name = experiment.id
+    _publish(name, entries, picture, out, "{id}/figure.svg")
     if docs is not None:
         # The pages have a ledger of their own: another machine may have measured the other rows.
-        places.append((docs, "figures/reproduce/{id}.svg"))
-    for place, figure in places:
-        write_text(place / figure.format(id=experiment.id), picture)
-        everything = merge(place / "ledger.json", entries)
-        write_ledger(place / "ledger.md", everything, figure)
+        _publish(name, entries, picture, docs, "figures/reproduce/{id}.svg", keep_firmer=True)
     return entries
+
+
+def _publish(
+    name: str,
+    entries: tuple[Entry, ...],
+    picture: str,
+    place: Path,
+    figure: str,
+    *,
+    keep_firmer: bool = False,
+) -> None:
+    """Put an experiment into a ledger, with its figure where no row on firmer ground stays."""
+    everything = merge(place / "ledger.json", entries, keep_firmer=keep_firmer)
+    mine = tuple(entry for entry in everything if entry.experiment == name)
+    target = place / figure.format(id=name)
+    if mine == entries or not target.is_file():
+        write_text(target, picture)
+    write_ledger(place / "ledger.md", everything, figure)
 
 
 def _measure(

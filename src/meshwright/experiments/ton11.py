@@ -14,11 +14,12 @@ from meshwright.experiments.degree_claims import (
     T,
     V,
     a_seventh,
-    between_ends,
+    degrees_part,
     larger_with_more_topics,
     pair_claims,
     percent_more,
     star_claims,
+    stepwise,
     times_as_large,
 )
 from meshwright.experiments.findings import at_most, mean, ratio_mean, values, where
@@ -142,7 +143,19 @@ def one(id: str, what: str, cells, figure, size: str, claims: Sequence[Claim]) -
 LARGE = "1,000 to 10,000 nodes, 10 subscriptions"
 SMALL = "100 nodes, 100 topics, 10 to 50 subscriptions"
 DEGREE, AVERAGE = ("max_degree", "maximum degree"), ("average_degree", "average degree")
-BOTH = dict.fromkeys(("gm-id", "minmax"), False)
+
+
+def averages_fall(over: str, what: str) -> Claim:
+    """Return the claim that average degrees fall for both methods."""
+    falling = dict.fromkeys(("gm-id", "minmax"), False)
+    return Claim(
+        f"The average degree falls with {what} for both, from each point to the next",
+        "falls",
+        stepwise("average_degree", over, falling),
+        EXTRA_EDGES,
+        at_default=True,
+    )
+
 
 EXPERIMENTS = (
     one(
@@ -153,13 +166,7 @@ EXPERIMENTS = (
         f"{LARGE}, 100 topics",
         [
             *pair_claims(V, 10, name="100 topics"),
-            Claim(
-                "The maximum degree falls with nodes for MinMax-ODA and rises for GM",
-                "falls, rises",
-                between_ends("max_degree", V, {"minmax": False, "gm-id": True}),
-                EQUAL_SIZES,
-                at_default=True,
-            ),
+            degrees_part(V, "nodes"),
         ],
     ),
     one(
@@ -170,6 +177,7 @@ EXPERIMENTS = (
         f"{LARGE}, 200 topics",
         [
             *pair_claims(V, 10, name="200 topics"),
+            degrees_part(V, "nodes"),
             Claim(
                 "The maximum degree is slightly larger with 200 topics than with 100",
                 "larger",
@@ -193,12 +201,7 @@ EXPERIMENTS = (
                 EXTRA_EDGES,
                 at_default=True,
             ),
-            Claim(
-                "The average degree falls with nodes for both",
-                "falls",
-                between_ends("average_degree", V, BOTH),
-                at_default=True,
-            ),
+            averages_fall(V, "nodes"),
         ],
     ),
     one(
@@ -215,6 +218,7 @@ EXPERIMENTS = (
                 EXTRA_EDGES,
                 at_default=True,
             ),
+            averages_fall(V, "nodes"),
         ],
     ),
     one(
@@ -239,9 +243,10 @@ EXPERIMENTS = (
                 at_default=True,
             ),
             Claim(
-                "The diameter rises with nodes for both",
+                "The diameter rises with nodes for both, from each point to the next",
                 "rises",
-                between_ends("diameter", V, {"gm-id": True, "minmax": True}),
+                stepwise("diameter", V, {"gm-id": True, "minmax": True}),
+                EQUAL_SIZES,
                 at_default=True,
             ),
         ],
@@ -254,13 +259,7 @@ EXPERIMENTS = (
         SMALL,
         [
             *pair_claims(S, 4, name="10 to 50 subscriptions"),
-            Claim(
-                "The maximum degree falls with the size for MinMax-ODA and rises for GM",
-                "falls, rises",
-                between_ends("max_degree", S, {"minmax": False, "gm-id": True}),
-                EQUAL_SIZES,
-                at_default=True,
-            ),
+            degrees_part(S, "the size"),
         ],
     ),
     one(
@@ -277,12 +276,7 @@ EXPERIMENTS = (
                 EXTRA_EDGES,
                 at_default=True,
             ),
-            Claim(
-                "The average degree falls with the size for both",
-                "falls",
-                between_ends("average_degree", S, BOTH),
-                at_default=True,
-            ),
+            averages_fall(S, "the size"),
         ],
     ),
     one(
@@ -333,7 +327,7 @@ EXPERIMENTS = (
         stars_by_nodes(),
         figure(V, "nodes", *AVERAGE, STARS),
         "100 to 1,000 nodes, 100 topics, 10 subscriptions",
-        star_claims(V, 2.3, 3, 2),
+        star_claims(V, 2.3, 3, 2, rising=False),
     ),
     one(
         "fig18",
@@ -341,7 +335,7 @@ EXPERIMENTS = (
         stars_by_topics(),
         figure(T, "topics", *AVERAGE, STARS),
         "100 nodes, 100 to 500 topics, 20 subscriptions",
-        star_claims(T, 1.9, 6, 2),
+        star_claims(T, 1.9, 6, 2, rising=True),
     ),
     one(
         "fig19",
@@ -349,6 +343,6 @@ EXPERIMENTS = (
         by_size(STARS),
         figure(S, "subscription size", *AVERAGE, STARS),
         SMALL,
-        star_claims(S, 1.8, 20, 1),
+        star_claims(S, 1.8, 20, 1, rising=False),
     ),
 )

@@ -1,0 +1,158 @@
+"""How cells decide claims: trends step by step, savings, ratios between systems."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.experiments.assignment_claims import fall_with_boxes, knee, nearer_if_loose
+from meshwright.experiments.assignment_grids import ALPHAS, KEPT, SET_1
+from meshwright.experiments.degree_claims import stepwise
+from meshwright.experiments.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
+from meshwright.experiments.verdict import CLOSE, DIFFERS, HOLDS, verdict
+from meshwright.experiments.world_claims import by_short_fingers, falls_with, most_paths
+
+
+def judged(finding) -> str:
+    return verdict(finding, at_paper_size=True)
+
+
+def test_a_trend_is_judged_at_every_step_and_not_by_its_ends():
+    def rows(*degrees: float) -> list[dict]:
+        return [
+            {"method": "gm-id", "workload_nodes": i, "workload_topics": 100, "max_degree": degree}
+            for i, degree in enumerate(degrees)
+        ]
+
+    find = stepwise("max_degree", "workload_nodes", {"gm-id": True})
+    assert judged(find(rows(1, 2, 3))) == HOLDS
+    bent = find(rows(10, 9, 30))
+    assert judged(bent) == CLOSE
+    assert bent.ours == "gm-id 10 to 30; at 1 of 2 steps, short by up to 10.0%"
+    assert judged(find(rows(10, 5, 30))) == DIFFERS
+
+
+def test_support_has_to_rise_for_every_method_and_family_asked_for():
+    rows = [
+        {"workload_family": name, "method": method, "middle": at, "support": support}
+        for name, supports in (("expo", (0.2, 0.4)), ("zipf", (0.9, 0.8)))
+        for method in ("gpa", "gpm")
+        for at, support in enumerate(supports)
+    ]
+    both = ("gpa", "gpm")
+    assert judged(trends("middle", {"expo": True, "zipf": False}, both)(rows)) == HOLDS
+    assert judged(trends("middle", {"expo": True, "zipf": True}, both)(rows)) == CLOSE
+
+
+def families(**supports: tuple[float, float]) -> list[dict]:
+    """GPA and GPM have so much with the fewest and the most topics, RandomM nothing."""
+    return [
+        {"workload_family": name, "method": method, "workload_topics": topics,
+         "support": 0.0 if method == "random-max" else at}
+        for name, found in supports.items()
+        for topics, at in zip((1000, 10_000), found, strict=True)
+        for method in ("gpa", "gpm", "random-max")
+    ]  # fmt: skip
+
+
+def test_the_fall_with_topics_is_that_of_expo():
+    rows = families(expo=(0.653, 0.244), zipf=(0.9, 0.9), unif=(0.3, 0.1))
+    assert judged(topics_fall(rows)) == HOLDS
+    assert topics_fall(rows).ours == "65.3% to 24.4%"
+    assert judged(topics_fall(families(expo=(0.653, 0.1)))) == DIFFERS
+
+
+def test_eighty_percent_are_asked_of_skewed_interests_and_denied_to_even_ones():
+    claims = eighty_by_skew("workload_topics", "why")
+    rows = families(expo=(0.9, 0.8), zipf=(0.9, 0.9), unif=(0.3, 0.1))
+    assert [judged(claim.find(rows)) for claim in claims] == [HOLDS, HOLDS]
+    rows = families(expo=(0.9, 0.1), zipf=(0.9, 0.9), unif=(0.9, 0.1))
+    assert [judged(claim.find(rows)) for claim in claims] == [DIFFERS, CLOSE]
+
+
+def test_a_gap_grows_where_it_is_larger_at_the_last_point():
+    rows = families(expo=(0.2, 0.5), zipf=(0.2, 0.5), unif=(0.2, 0.3))
+    assert judged(gap_grows("workload_topics")(rows)) == HOLDS
+    rows = families(expo=(0.2, 0.5), zipf=(0.2, 0.5), unif=(0.3, 0.2))
+    assert judged(gap_grows("workload_topics")(rows)) == DIFFERS
+
+
+def with_boxes(**bandwidths: tuple[float, ...]) -> list[dict]:
+    return [
+        {"method": method, "workload_alpha": alpha, "bandwidth": bandwidth}
+        for method, found in bandwidths.items()
+        for alpha, bandwidth in zip(ALPHAS, found, strict=True)
+    ]
+
+
+def test_a_method_that_never_saves_has_no_knee():
+    falling = (10.0, 7.0, 5.0, 4.8, 4.6, 4.5)
+    rising = (5.0, 5.2, 5.4, 5.6, 5.8, 6.1)
+    good = with_boxes(**dict.fromkeys((name.replace("-", "_") for name in KEPT), falling))
+    good = [{**row, "method": row["method"].replace("_", "-")} for row in good]
+    assert judged(knee(good)) == HOLDS
+    assert judged(fall_with_boxes(good)) == HOLDS
+    bad = [row for row in good if row["method"] != "gr"] + with_boxes(gr=rising)
+    assert judged(knee(bad)) == CLOSE  # 3 boxes take 8% more than one
+    assert judged(fall_with_boxes(bad)) == CLOSE
+    assert knee(bad).pairs[-1] == (0.0, 0.0)
+
+
+def test_methods_are_nearer_by_their_ratio_whichever_is_larger():
+    def rows(tight: float, loose: float) -> list[dict]:
+        return [
+            {"workload_latency": latency, "name": name, "method": method, "bandwidth": bandwidth}
+            for name in SET_1
+            for latency, other in (("tight", tight), ("loose", loose))
+            for method, bandwidth in (("slp", 1.0), ("gr-star", other))
+        ]
+
+    assert judged(nearer_if_loose(rows(2.0, 1.5))) == HOLDS
+    assert judged(nearer_if_loose(rows(0.5, 1.5))) == HOLDS
+    assert judged(nearer_if_loose(rows(1.5, 0.5))) == DIFFERS
+
+
+def systems(column: str, found: dict[tuple[str, str], float], **at) -> list[dict]:
+    return [
+        {"overlay": overlay, "method": routing, "fingers": fingers, column: value, **at}
+        for (overlay, routing), value in found.items()
+        for fingers in (("chord", "random") if overlay in ("S", "-") else (None,))
+    ]
+
+
+def test_most_cases_are_more_than_half():
+    def rows(ours: float) -> list[dict]:
+        systems_of = {("SL", "pie"): ours, ("-", "scribe"): 2.0, ("-", "iscribe"): 1.0}
+        return [
+            row
+            for nodes in (1000, 10_000)
+            for row in systems("hops_mean", systems_of, workload_graph="fb", workload_nodes=nodes)
+        ]
+
+    assert most_paths("fb")(rows(0.9)).ours == "in 8 of 8 cases"
+    assert judged(most_paths("fb")(rows(0.9))) == HOLDS
+    assert judged(most_paths("fb")(rows(1.5))) != HOLDS  # half of them
+
+
+def test_short_fingers_are_given_the_share_of_the_saving_that_they_have_alone():
+    found = {("SL", "pie"): 0.2, ("S", "pie"): 0.3, ("-", "pie"): 1.0, ("-", "scribe"): 1.0}
+    rows = [
+        row
+        for nodes in (1000, 10_000)
+        for row in systems("overhead", found, workload_graph="tw", workload_nodes=nodes)
+    ]
+    for share, least in by_short_fingers("tw")(rows).pairs:
+        assert (share, least) == (pytest.approx(0.875), 0.8)
+
+
+def test_a_ratio_falls_where_each_step_does():
+    def rows(*ratios: float) -> list[dict]:
+        return [
+            row
+            for topics, ratio in enumerate(ratios)
+            for row in systems(
+                "overhead", {("SL", "pie"): ratio, ("-", "scribe"): 1.0}, workload_topics=topics
+            )
+        ]
+
+    assert judged(falls_with("workload_topics", "overhead")(rows(0.6, 0.5, 0.3))) == HOLDS
+    assert judged(falls_with("workload_topics", "overhead")(rows(0.6, 0.3, 0.5))) == DIFFERS
