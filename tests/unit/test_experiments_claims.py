@@ -8,6 +8,8 @@ from meshwright.experiments.assignment_claims import fall_with_boxes, knee, near
 from meshwright.experiments.assignment_grids import ALPHAS, KEPT, SET_1
 from meshwright.experiments.degree_claims import stepwise
 from meshwright.experiments.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
+from meshwright.experiments.findings import falling
+from meshwright.experiments.model import Finding
 from meshwright.experiments.verdict import CLOSE, DIFFERS, HOLDS, verdict
 from meshwright.experiments.world_claims import by_short_fingers, falls_with, most_paths
 
@@ -27,8 +29,16 @@ def test_a_trend_is_judged_at_every_step_and_not_by_its_ends():
     assert judged(find(rows(1, 2, 3))) == HOLDS
     bent = find(rows(10, 9, 30))
     assert judged(bent) == CLOSE
-    assert bent.ours == "gm-id 10 to 30; at 1 of 2 steps, short by up to 10.0%"
+    assert bent.ours == "gm-id 10 to 30; at 2 of 3 comparisons, short by up to 10.0%"
     assert judged(find(rows(10, 5, 30))) == DIFFERS
+
+
+def test_many_small_steps_the_wrong_way_are_a_large_one():
+    assert judged(Finding("", pairs=tuple(falling([10.0, 9.0, 8.0])))) == HOLDS
+    assert judged(Finding("", pairs=tuple(falling([10.0, 11.0, 12.0])))) == CLOSE
+    assert judged(Finding("", pairs=tuple(falling([10.0, 11.5, 13.0])))) == DIFFERS
+    assert falling([2.0, 1.0]) == [(2.0, 1.0)]
+    assert falling([2.0]) == falling([]) == []
 
 
 def test_support_has_to_rise_for_every_method_and_family_asked_for():

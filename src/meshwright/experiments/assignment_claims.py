@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 
 from meshwright.experiments.assignment_grids import (
     ALPHAS,
@@ -16,7 +15,7 @@ from meshwright.experiments.assignment_grids import (
     by_value,
     over_fractional,
 )
-from meshwright.experiments.findings import at_most, mean, number, ordered, values, where
+from meshwright.experiments.findings import at_most, falling, mean, number, ordered, values, where
 from meshwright.experiments.model import Claim, Finding, Rows
 from meshwright.experiments.reasons import GENERATOR, REFITTED, YARDSTICK
 
@@ -139,9 +138,9 @@ def fall_with_boxes(rows: Rows) -> Finding | None:
         (
             pair
             for method in KEPT
-            for pair in pairwise(bandwidth(rows, method, alpha) for alpha in ALPHAS)
+            for pair in falling([bandwidth(rows, method, alpha) for alpha in ALPHAS])
         ),
-        "steps",
+        "comparisons",
     )
 
 

@@ -49,7 +49,7 @@ def percent_more(over: str, paper: float, base: str = "gm-id") -> Callable[[Rows
 
 
 def stepwise(column: str, over: str, rising: dict[str, bool]) -> Callable[[Rows], Finding | None]:
-    """Return the finding that columns rise or fall from each point to the next."""
+    """Return the finding that columns rise or fall, step by step and as a whole."""
 
     def find(rows: Rows) -> Finding | None:
         rows = _last_topics(rows, over)
@@ -58,7 +58,7 @@ def stepwise(column: str, over: str, rising: dict[str, bool]) -> Callable[[Rows]
             first, last = ends(rows, column, over, method=method)
             pairs += trend(rows, column, over, rising=up, method=method)
             told.append(f"{method} {first:.3g} to {last:.3g}")
-        found = ordered(pairs, "steps")
+        found = ordered(pairs, "comparisons")
         return None if found is None else replace(found, ours=f"{'; '.join(told)}; {found.ours}")
 
     return find

@@ -127,7 +127,7 @@ def _last(name: str, over: str) -> Callable[[Rows], float]:
 
 
 def _trend(over: str, *, rising: bool) -> Callable[[Rows], Finding | None]:
-    """Return the finding that the share rises, or falls, from each point to the next."""
+    """Return the finding that the share rises, or falls, step by step and as a whole."""
 
     def find(rows: Rows) -> Finding | None:
         pairs, told = [], []
@@ -136,7 +136,7 @@ def _trend(over: str, *, rising: bool) -> Callable[[Rows], Finding | None]:
             first, last = ends(mine, "share", over)
             pairs += trend(mine, "share", over, rising=rising)
             told.append(f"{TITLES[name]} {first:.3%} to {last:.3%}")
-        found = ordered(pairs, "steps")
+        found = ordered(pairs, "comparisons")
         return None if found is None else replace(found, ours=f"{'; '.join(told)}; {found.ours}")
 
     return find

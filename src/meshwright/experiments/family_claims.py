@@ -58,12 +58,12 @@ def of_family(rows: Rows, name: str) -> Rows:
 def trends(
     over: str, directions: dict[str, bool], methods: Sequence[str] = RANKED
 ) -> Callable[[Rows], Finding | None]:
-    """Return the finding that support rises, or falls, from each point to the next, by family."""
+    """Return the finding that support rises, or falls, step by step and as a whole, by family."""
     return lambda rows: ordered(
         (pair for name, rising in directions.items()
          for method in methods
          for pair in trend(of_family(rows, name), "support", over, rising=rising, method=method)),
-        "steps",
+        "comparisons",
     )  # fmt: skip
 
 

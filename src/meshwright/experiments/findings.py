@@ -86,10 +86,18 @@ def ranking(
 def trend(
     rows: Rows, column: str, over: str, *, rising: bool, **kind: Any
 ) -> list[tuple[float, float]]:
-    """Return the pairs that say a column rises (or falls) from each point to the next."""
+    """Return the pairs that say a column rises (or falls), as `falling` has them."""
     means = [mean(rows, column, **{over: point}, **kind) for point in values(rows, over)]
-    steps = pairwise(means)
-    return [(later, earlier) if rising else (earlier, later) for earlier, later in steps]
+    return [(small, large) for large, small in falling(means)] if rising else falling(means)
+
+
+def falling(found: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the pairs that say numbers fall: from each to the next, and from first to last.
+
+    Many small steps in the wrong direction may each be close and together go the wrong way.
+    """
+    steps = list(pairwise(found))
+    return [*steps, (found[0], found[-1])] if len(steps) > 1 else steps
 
 
 def ends(rows: Rows, column: str, over: str, **kind: Any) -> tuple[float, float]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
-from meshwright.experiments.findings import number, ordered, values, where
+from meshwright.experiments.findings import falling, number, ordered, values, where
 from meshwright.experiments.model import Claim, Finding, Rows
 from meshwright.experiments.reasons import GRAPH_DECIDES, LONG_FINGERS, PUBLICATIONS
 from meshwright.experiments.world_grids import FINGERS, OVERLAYS, against_base, name_of
@@ -299,7 +298,7 @@ def falls_with(over: str, column: str, routing: str = "pie") -> Callable[[Rows],
         found = [
             against_base(rows, column, "SL", routing, **{over: at}) for at in values(rows, over)
         ]
-        return ordered(pairwise(found), "steps")
+        return ordered(falling(found), "comparisons")
 
     return find
 
