@@ -180,7 +180,7 @@ def draw_bars(
                         for fingers in FINGERS
                     ]
                     theirs = [(k, told[graph][2 * i + j]) for k, told in enumerate(kept.values())]
-                    series.append(Series("paper", theirs))
+                    series.append(Series("the paper", theirs))
                     groups = [_short(*system) for system in kept]
                     heading = f"{graph.upper()}{nodes // 1000}K {measure}"
                     panels.append(
