@@ -171,9 +171,9 @@ def _headlines() -> list[Claim]:
             at_default=True,
         ),
         Claim(
-            "1,000 nodes x 100 topics, Zipf: minutes of MinMax-ODA without the index",
+            "1,000 nodes x 100 topics, Zipf: minutes of MinMax-ODA without the index (processor)",
             "over 555",
-            lambda rows: at_least(mean(rows, "naive_seconds", **large) / 60, 555.0, "{:.2f}"),
+            lambda rows: at_least(mean(rows, "naive_cpu", **large) / 60, 555.0, "{:.2f}"),
             FAST_NAIVE,
         ),
         Claim(
