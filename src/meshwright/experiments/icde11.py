@@ -53,7 +53,6 @@ from meshwright.experiments.findings import at_least, at_most, mean, number, ord
 from meshwright.experiments.model import Claim, Experiment
 from meshwright.experiments.reasons import (
     CHOICE,
-    EASILY_FILLED,
     FEWER_LEAVES,
     GENERATOR,
     GR_ALONE,
@@ -195,9 +194,9 @@ EXPERIMENTS = (
     ], many=True),
     _exp("fig10", "bandwidth against filter complexity, IS:H BI:H", by_alpha, draw_alpha, [
         Claim("Bandwidth falls from each number of boxes to the next, for SLP, Gr* and Gr",
-              "clear and similar", fall_with_boxes, EASILY_FILLED),
+              "clear and similar", fall_with_boxes, GENERATOR),
         Claim("3 boxes are the knee: 1 to 3 saves, and more than 3 to 6", "knee at 3", knee,
-              EASILY_FILLED),
+              GENERATOR),
         Claim("SLP loses more than Gr and Gr* with 1 or 2 boxes", "more vulnerable", vulnerable,
               GENERATOR),
     ]),

@@ -101,7 +101,8 @@ FAST_NAIVE = (
 OTHER_PATH = (
     "Between 600 and 700 nodes a table of all gains would take more than 64 bytes a subscription, "
     "and the engine goes over to rows of partners: 19.5 ms instead of 10.6 at 700 Zipf nodes (runs "
-    "of their own). From 100 to 600 and from 700 to 1,000 nodes the share falls."
+    "of their own). Elsewhere the share falls, but for 7% from 500 to 600 Zipf nodes with "
+    "F-Low-ODA."
 )
 DENSE_PATHS = (
     "With more subscriptions fewer edges are needed, 1,383 with 20 and 759 with 100 (Unif), which "
@@ -220,10 +221,6 @@ SOME_CHOICE = (
 PACKED = (
     "SLP fills some brokers up to the limit and leaves others nearly empty where that saves "
     "bandwidth, as the boxes of Fig. 7c show: the limit bounds the largest load, not the spread."
-)
-EASILY_FILLED = (
-    "Gr hardly gains by more boxes here. We think that, taking subscribers by id, it spends them "
-    "on the first it meets, before the boxes can tell interests apart."
 )
 FEWER_LEAVES = (
     "Ours makes its linear programs of a sample and spends most of the time on filters and flow, "
