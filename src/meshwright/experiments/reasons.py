@@ -203,10 +203,10 @@ OUSTING = (
     "finds room for all (runs of their own)."
 )
 CHOICE = (
-    "Our latencies leave far more choice than the paper's: a subscriber of set 2 has 42 of 100 "
-    "brokers in time (median), so a broker can keep to few interests. With latency all methods "
-    "need 122 to 506 unit squares for the 50 interests, 65 without; the paper's need 8.5 and 13.7 "
-    "million with it and 220 without. Its generator is not public."
+    "A subscriber of set 2 has 42 of 100 brokers in time here (median), so a broker can keep to "
+    "few interests: with latency all methods need 122 to 506 unit squares for the 50 interests, 65 "
+    "without; the paper's need 8.5 and 13.7 million with it and 220 without. Its generator is not "
+    "public, and we think that its latencies leave far less choice."
 )
 NO_GROWTH = (
     "The fractional solution hardly grows with the network here, while what every method needs "
@@ -223,7 +223,7 @@ PACKED = (
     "bandwidth, as the boxes of Fig. 7c show: the limit bounds the largest load, not the spread."
 )
 FEWER_LEAVES = (
-    "Ours makes its linear programs of a sample and spends most of the time on filters and flow, "
-    "which grow with the subscribers on one level and on several alike. We think that the paper's "
-    "time went into its programs, which grow with the brokers under one parent."
+    "Where the time goes was not measured. We think that ours goes into filters and flow, which "
+    "grow with the subscribers on one level and on several alike, and the paper's into its linear "
+    "programs, which grow with the brokers under one parent; ours are made of a sample."
 )
