@@ -1,46 +1,47 @@
-"""How a small world drifts under churn, against a redesign after each event.
+"""How a small world drifts under churn, compared with a redesign.
 
-A tenth of the nodes starts outside. An event is a join of a node that is outside, with the
-interests it had, a departure or crash, a new subscription or a cancelled one; all five kinds are
-equally likely, and so are nodes and topics.
+A tenth of the nodes starts outside. An event is a join of a node from outside with its old
+interests, a departure, a crash, a new subscription or a cancelled one; all five kinds, all nodes
+and all topics are equally likely.
 """
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-from meshwright.routing import simulate
-from meshwright.smallworld import SmallWorld, churn, design
-from meshwright.values import Instance
+from benchmarks._measure import timed
+from meshwright.model.instance import Instance
+from meshwright.model.small_world import SmallWorld
+from meshwright.overlay import design
+from meshwright.smallworld import churn
+from meshwright.smallworld.routing.simulate import simulate
 
 KINDS = ("join", "leave", "crash", "subscribe", "unsubscribe")
 
 
 def drift(instance: Instance, events: int, reports: int, publications: int, seed: int) -> None:
-    """Print the mended world beside one designed anew; the overhead is per delivery, by pie."""
+    """Print the measures of the repaired world and of a redesign after each share of the events."""
     rng = np.random.default_rng(seed)
-    everybody = interests(instance)
-    outside = {v: everybody[v] for v in rng.permutation(sorted(everybody))[: len(everybody) // 10]}
+    interest = interests(instance)
+    outside = {v: interest[v] for v in rng.permutation(sorted(interest))[: len(interest) // 10]}
     world = design(without(instance, set(outside)), "sl", certify=False)
     columns = ("support", "overhead", "path", "links")
-    print(f"{'':14}" + "".join(f"{column:>16}" for column in columns))
-    print(f"{'events':>7} {'nodes':>6}" + f"{'mended':>8}{'anew':>8}" * len(columns))
+    print(f"{'':14}" + "".join(f"{column:>20}" for column in columns))
+    print(f"{'events':>7} {'nodes':>6}" + f"{'repaired':>10}{'redesign':>10}" * len(columns))
     seconds = []
     for number in range(events + 1):
         if number % max(1, events // reports) == 0:
             report(number, world, publications)
-        started = time.process_time()
-        world = happen(world, outside, rng)
-        seconds.append(time.process_time() - started)
+        event = timed(lambda world=world: next_event(world, outside, rng))  # type: ignore[misc]
+        world = event.result
+        seconds.append(event.cpu)
     print(f"an event takes {1000 * np.mean(seconds):.0f} ms of CPU on average")
 
 
-def happen(
+def next_event(
     world: SmallWorld, outside: dict[str, list[str]], rng: np.random.Generator
 ) -> SmallWorld:
-    """Return the world after one event; those outside are kept track of."""
+    """Return the world after one event, and update the nodes outside."""
     kind = KINDS[rng.integers(len(KINDS))]
     instance = world.instance
     node = instance.node_names[int(rng.integers(instance.n_nodes))]
@@ -51,31 +52,35 @@ def happen(
         outside[node] = interests(instance)[node]
         return churn.leave(world, node)
     v = list(instance.node_names).index(node)
-    wanted = instance.topics_of(v)
-    others = np.setdiff1d(np.arange(instance.n_topics), wanted)
-    among = others if kind == "subscribe" else wanted
-    if kind == "join" or len(among) == 0:
+    subscribed = instance.topics_of(v)
+    others = np.setdiff1d(np.arange(instance.n_topics), subscribed)
+    candidates = others if kind == "subscribe" else subscribed
+    if kind == "join" or len(candidates) == 0:
         return world
-    topic = instance.topic_names[int(among[rng.integers(len(among))])]
+    topic = instance.topic_names[int(candidates[rng.integers(len(candidates))])]
     return (churn.subscribe if kind == "subscribe" else churn.unsubscribe)(world, node, topic)
 
 
 def report(number: int, world: SmallWorld, publications: int) -> None:
-    anew = design(world.instance, "sl", certify=False)
-    cells = []
-    for each in (world, anew):
-        totals = simulate(each, "pie", publications=publications).totals
-        cells.append((each.support, totals["overhead"] / totals["deliveries"], totals["hops_mean"]))
-    (support, overhead, path), (best, least, short) = cells
-    print(
-        f"{number:7} {world.instance.n_nodes:6}{support:8.4f}{best:8.4f}{overhead:8.3f}{least:8.3f}"
-        f"{path:8.2f}{short:8.2f}{world.n_edges:8,}{anew.n_edges:8,}",
-        flush=True,
-    )
+    """Print the measures of a world and of its redesign."""
+    line = f"{number:7} {world.instance.n_nodes:6}"
+    redesigned = design(world.instance, "sl", certify=False)
+    pair = [measures(each, publications) for each in (world, redesigned)]
+    for repaired, redesign in zip(*pair, strict=True):
+        line += f"{repaired:>10}{redesign:>10}"
+    print(line, flush=True)
+
+
+def measures(world: SmallWorld, publications: int) -> tuple[str, str, str, str]:
+    """Return support, overhead of pie per delivery, mean path and links, as they are printed."""
+    totals = simulate(world, "pie", publications=publications).totals
+    overhead = totals["overhead"] / totals["deliveries"]
+    path = totals["hops_mean"]
+    return f"{world.support:.4f}", f"{overhead:.3f}", f"{path:.2f}", f"{world.n_edges:,}"
 
 
 def interests(instance: Instance) -> dict[str, list[str]]:
-    """Return who wants what, by names."""
+    """Return the topics of each node, by names."""
     topics = list(instance.topic_names)
     return {
         node: [topics[t] for t in instance.topics_of(v)]
@@ -84,6 +89,6 @@ def interests(instance: Instance) -> dict[str, list[str]]:
 
 
 def without(instance: Instance, nodes: set[str]) -> Instance:
-    """Return the instance without some nodes; topics stay as far as they are wanted."""
-    stay = {v: wanted for v, wanted in interests(instance).items() if v not in nodes}
-    return Instance.from_pairs(((v, t) for v in stay for t in stay[v]), nodes=stay)
+    """Return the instance without some nodes and without topics that nobody wants any more."""
+    rest = {v: topics for v, topics in interests(instance).items() if v not in nodes}
+    return Instance.from_pairs(((v, t) for v in rest for t in rest[v]), nodes=rest)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import resource
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from benchmarks._measure import timed
+
 if TYPE_CHECKING:
-    from meshwright.problem.arguments import ContentArguments
+    from meshwright.content.problem.synthetic import ContentArguments
 
 SIZES = (100_000, 1_000_000)
 METHODS = (
@@ -29,7 +30,7 @@ METHODS = (
     "balance",
     "slp",
 )
-WARM_UP = 2_000  # subscribers of the run that compiles
+WARM_UP = 2_000  # subscribers at most of the run that compiles
 AIMS = {  # seconds, of set 1 with one level
     ("gr", 100_000): 5.0,
     ("gr-star", 100_000): 5.0,
@@ -41,7 +42,7 @@ AIMS = {  # seconds, of set 1 with one level
 
 @dataclass(frozen=True)
 class Row:
-    """What one run gave."""
+    """The result of one run."""
 
     method: str
     seconds: float
@@ -55,10 +56,12 @@ class Row:
 
 
 def run(arguments: list[str]) -> None:
-    """Measure the methods asked for at the sizes asked for."""
+    """Measure the given methods at the given sizes."""
     parser = argparse.ArgumentParser(prog="scripts/bench assignment", description=__doc__)
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="subscribers, by commas")
-    parser.add_argument("--methods", default=",".join(METHODS), help="by commas")
+    parser.add_argument(
+        "--sizes", default=",".join(map(str, SIZES)), help="subscribers, separated by commas"
+    )
+    parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
     parser.add_argument("--set", type=int, default=1, help="workload set")
     parser.add_argument("--skew", choices=["low", "high"], help="of interests, in set 1")
     parser.add_argument("--broad", choices=["low", "high"], help="share of broad interests, set 1")
@@ -68,7 +71,7 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--alpha", type=int, default=3, help="boxes per filter")
     parser.add_argument("--seed", type=int, default=1, help="of the problem and the methods")
     options = parser.parse_args(arguments)
-    from meshwright.problem.arguments import content_arguments
+    from meshwright.content.problem.synthetic import content_arguments
 
     for size in map(int, options.sizes.split(",")):
         content = content_arguments(
@@ -99,35 +102,42 @@ def run(arguments: list[str]) -> None:
             print(line(row, AIMS.get((method, size)) if aimed else None), flush=True)
 
 
+def smoke() -> None:
+    """Run two methods on a small problem."""
+    run(["--sizes", "200", "--brokers", "5", "--methods", "gr-star,slp"])
+
+
 def line(row: Row, aim: float | None) -> str:
     """Return a run as a line of the table."""
-    told = "yes" if row.feasible else f"no: {row.violations}"
+    verdict = "yes" if row.feasible else f"no: {row.violations}"
     aimed = f" (aim: {aim:.0f} s)" if aim else ""
     return (
         f"{row.method:<17}{row.seconds:>7.2f}{row.megabytes:>7.0f}{row.bandwidth:>11.4g}"
-        f"{row.lbf:>7.3f}{row.delay_rms:>11.3f}{row.delay_max:>7.3f}  {told}{aimed}"
+        f"{row.lbf:>7.3f}{row.delay_rms:>11.3f}{row.delay_max:>7.3f}  {verdict}{aimed}"
     )
 
 
 def measure_method(method: str, content: ContentArguments) -> Row:
-    """Run one method on a problem, with its kernels compiled, and check the answer."""
-    from meshwright.assignment.check import check
-    from meshwright.assignment.measures import measure
-    from meshwright.assignment.methods import METHODS as ALL
-    from meshwright.problem.sets import draw_problem
+    """Run one method on a problem, with its kernels compiled, and check the assignment."""
+    from meshwright.content.check import check
+    from meshwright.content.measures import measure
+    from meshwright.content.methods.registry import METHODS as ALL
+    from meshwright.content.problem.synthetic import draw_problem
 
     assign = ALL[method].load()
-    assign(draw_problem(replace(content, subscribers=WARM_UP)), seed=content.seed)
+    assign(
+        draw_problem(replace(content, subscribers=min(WARM_UP, content.subscribers))),
+        seed=content.seed,
+    )
     problem = draw_problem(content)
-    start = time.perf_counter()
-    answer = assign(problem, seed=content.seed)
-    seconds = time.perf_counter() - start
+    run = timed(lambda: assign(problem, seed=content.seed))
+    assignment = run.result
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    found = measure(problem, answer.broker, answer.filters)
-    report = check(answer)
+    found = measure(problem, assignment.broker, assignment.filters)
+    report = check(assignment)
     return Row(
         method,
-        seconds,
+        run.seconds,
         megabytes,
         found.bandwidth,
         found.lbf,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks._instances import results
+
 
 def run(arguments: list[str]) -> None:
     """Print seconds and edges of both files, and the ratio of their multiples of the floor."""
@@ -23,3 +25,14 @@ def run(arguments: list[str]) -> None:
             f"{cell[0]:12} {cell[1]:8} {a['seconds']:8.2f} {b['seconds']:8.2f} "
             f"{ratio:14.2f} {same:>9}"
         )
+
+
+def smoke() -> None:
+    """Compare two files of one row."""
+    files = []
+    for name, seconds in (("a", 2.0), ("b", 1.0)):
+        row = {"instance": "tiny", "method": "gm", "seconds": seconds, "floor": 1.0, "edges": 3}
+        file = results() / f"{name}.json"
+        file.write_text(json.dumps([row]), encoding="utf-8")
+        files.append(str(file))
+    run(files)

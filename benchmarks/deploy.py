@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
-from meshwright.values import Instance
+from benchmarks._instances import zipf_rows
+from benchmarks._measure import timed
+from meshwright.model.instance import Instance
 
 AIM = 30.0  # seconds for planning
-SEED = 1
-SECTIONS = 100  # topics are spread over as many first levels
-Answer = TypeVar("Answer")
+SECTIONS = 100  # first levels of the topic names
+Result = TypeVar("Result")
 
 
 def run(arguments: list[str]) -> None:
@@ -32,58 +30,62 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--filters", action="store_true", help="add loggers and section filters")
     parser.add_argument("--no-diff", action="store_true", help="leave out the order of restarts")
     options = parser.parse_args(arguments)
-    from meshwright.deployment import compare_confs, expand, plan, write_conf
-    from meshwright.deployment.figures import figures
-    from meshwright.deployment.inventory import Broker
+    from meshwright.deploy import Broker, compare_confs, plan, write_conf
     from meshwright.overlay import design
+    from meshwright.patterns.expand import expand
 
     instance = drawn(options)
     if options.filters:
-        instance = timed("expand", lambda: expand(instance))
-    overlay = timed("design", lambda: design(instance, "gm"))
+        instance = step("expand", lambda: expand(instance))
+    overlay = step("design", lambda: design(instance, "gm"))
     print(f"{instance.n_subscriptions:,} subscriptions, {overlay.n_edges:,} links")
     brokers = [Broker(name, f"{name}.example", 1883) for name in instance.node_names]
     plan(overlay, brokers)  # compiles
-    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as place:
-        for tree in ("shallow", "balanced"):
-            out = Path(place) / tree
-            start, cpu = time.perf_counter(), time.process_time()
-            made = timed(f"{tree}: plan", lambda tree=tree: plan(overlay, brokers, tree=tree))  # type: ignore[misc]
-            timed(f"{tree}: write, prove", lambda made=made, out=out: write_conf(made, out))  # type: ignore[misc]
-            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-            told = figures(made)
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
+        confs = {tree: Path(scratch) / tree for tree in ("shallow", "balanced")}
+        for tree, out in confs.items():
+            planned = timed(lambda tree=tree: plan(overlay, brokers, tree=tree))  # type: ignore[misc]
+            made = planned.result
+            written = timed(lambda made=made, out=out: write_conf(made, out))  # type: ignore[misc]
+            show(f"{tree}: plan", planned.seconds, planned.cpu)
+            show(f"{tree}: write, prove", written.seconds, written.cpu)
+            found = made.summary()
             print(
-                f"{tree}: {seconds:.1f} s in all, {cpu:.1f} s of CPU (aim: {AIM:.0f}); busiest "
-                f"link {told['busiest_link']['topics']:,}, busiest broker "
-                f"{told['busiest_broker']['topics']:,}, deepest tree {told['deepest']['depth']}"
+                f"{tree}: {planned.seconds + written.seconds:.1f} s in all, "
+                f"{planned.cpu + written.cpu:.1f} s of CPU (aim: {AIM:.0f}); busiest link "
+                f"{found['busiest_link']['topics']:,}, busiest broker "
+                f"{found['busiest_broker']['topics']:,}, deepest tree {found['deepest']['depth']}"
             )
         if not options.no_diff:
-            change = timed(
-                "diff", lambda: compare_confs(Path(place) / "shallow", Path(place) / "balanced")
-            )
-            stops = sum(step.action == "stop" for step in change.steps)
-            print(f"diff: {len(change.bridges):,} brokers change, {stops} stops on the way")
+            change = step("diff", lambda: compare_confs(*confs.values()))
+            stops = sum(each.action == "stop" for each in change.steps)
+            print(f"diff: {len(change.restarted):,} brokers change, {stops} stops on the way")
 
 
-def timed(what: str, work: Callable[[], Answer]) -> Answer:
-    """Return an answer and print how long it took."""
-    start, cpu = time.perf_counter(), time.process_time()
-    answer = work()
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    print(f"{what:<20} {seconds:8.2f} s  {cpu:8.2f} s of CPU", flush=True)
-    return answer
+def smoke() -> None:
+    """Deploy 30 brokers; the first subscribes to everything."""
+    run(["--nodes", "30", "--topics", "40", "--subscriptions", "5", "--filters"])
+
+
+def step(name: str, work: Callable[[], Result]) -> Result:
+    """Return the result of a step and print how long it took."""
+    seconds, cpu, result = timed(work)
+    show(name, seconds, cpu)
+    return result
+
+
+def show(name: str, seconds: float, cpu: float) -> None:
+    """Print how long a step took."""
+    print(f"{name:<20} {seconds:8.2f} s  {cpu:8.2f} s of CPU", flush=True)
 
 
 def drawn(options: argparse.Namespace) -> Instance:
     """Return the instance of the options."""
-    rng = np.random.default_rng(SEED)
-    law = np.arange(1, options.topics + 1) ** -options.alpha
     names = [f"section-{t % SECTIONS:02d}/topic-{t:05d}" for t in range(options.topics)]
-    pairs = []
-    for v in range(options.nodes):
-        chosen = rng.choice(options.topics, options.subscriptions, replace=False, p=law / law.sum())
-        pairs += [(f"broker-{v:04d}", names[t]) for t in chosen.tolist()]
-        if options.filters and v % 100 == 0:
+    rows = zipf_rows(options.nodes, options.topics, options.subscriptions, options.alpha)
+    pairs = [(f"broker-{v:04d}", names[t]) for v, row in enumerate(rows) for t in row.tolist()]
+    if options.filters:
+        for v in range(0, options.nodes, 100):
             section = f"section-{v // 100 % SECTIONS:02d}/+"
             pairs.append((f"broker-{v:04d}", "#" if v == 0 else section))
     return Instance.from_pairs(pairs)

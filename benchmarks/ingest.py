@@ -1,24 +1,22 @@
 """Ingest of Parquet rows of (node, topic) names, against the same job in DuckDB.
 
-Both read the rows, give dense ids in the order of the sorted names, keep each pair once and write
-three tables of Parquet. Ours also checks the names, sorts the pairs and takes the digest. DuckDB
-gets two threads and two formulations: the pairs made distinct as ids, or as names; the faster one
-counts. Spark's session is up beforehand.
+Both read the rows, number the sorted names, keep each pair once and write three tables of Parquet.
+Ours also checks the names, sorts the pairs and computes the digest. DuckDB gets two threads and two
+formulations: the pairs made distinct as ids, or as names; the faster one counts. The Spark session
+is started beforehand.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
-from benchmarks._cpu import cpu_seconds
+from benchmarks._measure import timed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,15 +36,14 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--repeat", type=int, default=1, help="runs of each; the fastest counts")
     parser.add_argument("--skip-reference", action="store_true", help="ours alone")
     options = parser.parse_args(arguments)
-    os.environ["MESHWRIGHT_MEMORY"] = options.memory
-    from meshwright.spark.session import spark_session
+    from meshwright.runtime.session import spark_session
 
-    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as place:
-        directory = Path(place)
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
+        directory = Path(scratch)
         small, large = options.rows // 10, options.rows
         for rows in (small, large):
             make_rows(directory / f"{rows}.parquet", rows)
-        spark = spark_session(f"local[{THREADS}]")
+        spark = spark_session(f"local[{THREADS}]", settings={"spark.driver.memory": options.memory})
         ours(spark, directory / f"{small}.parquet", directory)  # the JVM warms up
         times = {
             rows: min(
@@ -75,6 +72,11 @@ def run(arguments: list[str]) -> None:
         print(f"meshwright / duckdb: {clock:.2f}, in CPU {cpu:.2f} (aim: {AIM_RATIO})")
 
 
+def smoke() -> None:
+    """Ingest 2,000 rows."""
+    run(["--rows", "2000"])
+
+
 def make_rows(path: Path, rows: int) -> None:
     """Write rows of (node, topic): every name occurs, pairs are drawn by hash."""
     with duckdb.connect() as connection:
@@ -91,27 +93,33 @@ def make_rows(path: Path, rows: int) -> None:
 
 
 def ours(spark: SparkSession, source: Path, directory: Path) -> tuple[float, float]:
-    """Return the seconds that our ingest takes, by the clock and of the processor."""
+    """Return the seconds of our ingest, by the clock and of the processors."""
     from meshwright.workload.ingest import ingest
 
     out = directory / "ours"
-    start, cpu = time.perf_counter(), cpu_seconds()
-    ingest(spark, [str(source)], out)
-    seconds = time.perf_counter() - start, cpu_seconds() - cpu
+    seconds, cpu, _ = timed(lambda: ingest(spark, [str(source)], out), children=True)
     shutil.rmtree(out)
-    return seconds
+    return seconds, cpu
 
 
 def in_duckdb(source: Path, directory: Path, *, distinct_names: bool) -> tuple[float, float]:
-    """Return the seconds that the same job takes in DuckDB, by the clock and of the processor."""
+    """Return the seconds of the same job in DuckDB, by the clock and of the processors."""
     out = directory / "duckdb"
     out.mkdir()
+    seconds, cpu, _ = timed(
+        lambda: write_tables(source, out, directory / "spill", distinct_names=distinct_names)
+    )
+    shutil.rmtree(out)
+    return seconds, cpu
+
+
+def write_tables(source: Path, out: Path, spill: Path, *, distinct_names: bool) -> None:
+    """Write the three tables of a workload with DuckDB."""
     rows = f"read_parquet('{source}')"
     pairs = f"(SELECT DISTINCT node, topic FROM {rows})" if distinct_names else rows
-    start, cpu = time.perf_counter(), cpu_seconds()
     with duckdb.connect() as connection:
         connection.execute(f"SET threads = {THREADS}")
-        connection.execute(f"SET temp_directory = '{directory / 'spill'}'")
+        connection.execute(f"SET temp_directory = '{spill}'")
         for table, column in (("nodes", "node"), ("topics", "topic")):
             connection.execute(
                 f"""
@@ -129,6 +137,3 @@ def in_duckdb(source: Path, directory: Path, *, distinct_names: bool) -> tuple[f
             ) TO '{out / "subscriptions"}.parquet' (FORMAT parquet)
             """
         )
-    seconds = time.perf_counter() - start, cpu_seconds() - cpu
-    shutil.rmtree(out)
-    return seconds

@@ -2,10 +2,10 @@
 
 No exact method can avoid knowing how many topics two nodes share, so the product of the
 node-by-topic matrix with its transpose (one thread, in blocks of rows whose results are dropped)
-is timed in the same process, and every method is given as a multiple of it. Both are repeated
-while that is short, and the shortest counts. `x` compares seconds; `cpu x` compares the time of all
-processors, which says more when others use the machine too. Each cell runs in a process of its own,
-so that its peak memory is its own; `own MB` is what the first run adds to the loaded instance.
+is timed in the same process, and every method is given as a multiple of it. Short runs of both are
+repeated, and the shortest counts. `x` compares seconds; `cpu x` compares the time of all
+processors, the better measure on a shared machine. Each cell runs in a process of its own, so that
+its peak memory is its own; `own MB` is the memory that the first run adds to the loaded instance.
 Kernels are compiled beforehand. `edge-contrib:gm` and `naive:gm` are the methods of the papers as
 they describe them, for small instances; `edge-contrib-summed:gm` moves a pair once per edge.
 """
@@ -17,36 +17,35 @@ import json
 import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._instances import RESULTS, SEED, load, prepare
-from meshwright.values import Instance, Overlay
+from benchmarks._instances import SEED, TINY, load_file, prepare, results
+from benchmarks._measure import matrix_product, shortest, timed
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
 
 METHODS = ("gm", "minmax", "low", "gpa", "gpm", "cd", "cd1", "cd2")
+EDGE_CONTRIB = "benchmarks.baselines.edge_contrib"
 # With the method after a colon, as in edge-contrib:minmax.
 REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
-    "edge-contrib": ("edge_contrib", {}),
-    "edge-contrib-summed": ("edge_contrib", {"summed": True}),
-    "naive": ("naive", {}),
+    "edge-contrib": (EDGE_CONTRIB, {}),
+    "edge-contrib-summed": (EDGE_CONTRIB, {"summed": True}),
+    "naive": ("papers.naive_greedy", {}),
 }
 BUDGETS: dict[str, dict[str, Any]] = {"gpa": {"average_degree": 4}, "gpm": {"max_degree": 8}}
-FLOOR_ROWS = 1_000
-REPEAT_FOR = 3.0  # seconds
 
 
 def run(arguments: list[str]) -> None:
-    """Measure the methods asked for on the instances asked for."""
+    """Measure the given methods on the given instances."""
     parser = argparse.ArgumentParser(prog="scripts/bench overlay", description=__doc__)
     parser.add_argument("--data", type=Path, help="the directory of the real graphs")
     parser.add_argument("--instances", default="fb1k,fb10k,tw10k,zipf10k")
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--out", type=Path, default=RESULTS / "overlay.json")
+    parser.add_argument("--out", type=Path, help="default: overlay.json of the results")
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.cell:
@@ -69,21 +68,28 @@ def run(arguments: list[str]) -> None:
                 f"{row['maximum']:6,} {row['bounds']:7.2f}",
                 flush=True,
             )
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    print(f"written {options.out}; compare two such files with scripts/bench compare A B")
+    out = options.out or results() / "overlay.json"
+    out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {out}; compare two such files with scripts/bench compare A B")
 
 
-def measure(place: Path, method: str) -> dict[str, Any]:
-    """Return what one design and its bounds take, and the floor measured in the same process."""
+def smoke() -> None:
+    """Measure one method of ours on the smallest instance and the methods of the papers."""
+    print(json.dumps(measure(prepare(TINY, None), "gm")))
+    for method in REFERENCES:
+        run_method(warm_ups(reference=True)[0], f"{method}:gm")
+
+
+def measure(workload: Path, method: str) -> dict[str, Any]:
+    """Return the cost of a design and of its bounds, and of the product in the same process."""
     from meshwright.overlay.bounds import find_bounds
 
     for warm_up in warm_ups(reference=":" in method):
         find_bounds(warm_up, run_method(warm_up, method).edges)
-    instance = load(place)
-    loaded = forget_peak()
+    instance = load_file(workload)
+    loaded = reset_peak()
     first = timed(lambda: run_method(instance, method))
-    used, overlay = peak_megabytes(), first[2]
+    used, overlay = peak_megabytes(), first.result
     seconds, cpu = shortest(lambda: run_method(instance, method), first)
     floor, floor_cpu = shortest(lambda: matrix_product(instance))
     bounds, _ = shortest(lambda: find_bounds(instance, overlay.edges))
@@ -102,7 +108,7 @@ def measure(place: Path, method: str) -> dict[str, Any]:
 
 
 def warm_ups(*, reference: bool) -> list[Instance]:
-    """Return instances that make a method compile all it needs: table, rows, threads."""
+    """Return instances that make a method compile all its kernels: table, rows, threads."""
     dense = Instance.from_pairs((f"n{i % 5}", f"t{i % 3}") for i in range(12))
     sparse = Instance.from_pairs((f"n{i}", f"t{i % 90}") for i in range(300))
     if reference:
@@ -113,7 +119,7 @@ def warm_ups(*, reference: bool) -> list[Instance]:
 
 
 def run_method(instance: Instance, method: str) -> Overlay:
-    """Return the overlay of a method of ours or of a reference."""
+    """Return the overlay of one of our methods or of a reference."""
     from meshwright.overlay import design
 
     reference, _, known = method.partition(":")
@@ -121,47 +127,17 @@ def run_method(instance: Instance, method: str) -> Overlay:
         budget: dict[str, Any] = BUDGETS.get(method, {})
         return design(instance, method, certify=False, **budget)
     name, options = REFERENCES[reference]
-    module = import_module(f"benchmarks.baselines.{name}")
+    module = import_module(name)
     edges, gains = module.edges(instance, known or "gm", **options)
     return Overlay(instance, edges, gains, method)
 
 
 def peak_megabytes() -> float:
-    """Return the most memory that this process has had since `forget_peak`."""
+    """Return the largest memory of this process since `reset_peak`."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
-def forget_peak() -> float:
-    """Make the memory of now the peak of this process (Linux), and return it."""
+def reset_peak() -> float:
+    """Make the present memory the peak of this process (Linux), and return it."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak_megabytes()
-
-
-Times = tuple[float, float]  # seconds, and those of all processors
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Return the seconds that something takes, those of all processors, and what it returns."""
-    start, cpu = time.perf_counter(), time.process_time()
-    result = work()
-    return time.perf_counter() - start, time.process_time() - cpu, result
-
-
-def shortest(work: Callable[[], Any], *known: tuple[float, float, Any]) -> Times:
-    """Return the shortest of some timings: the first also pays for cold memory."""
-    found = [run[:2] for run in known] or [timed(work)[:2]]
-    while sum(seconds for seconds, _ in found) < REPEAT_FOR:
-        found.append(timed(work)[:2])
-    return min(seconds for seconds, _ in found), min(cpu for _, cpu in found)
-
-
-def matrix_product(instance: Instance) -> None:
-    """Multiply the node-by-topic matrix with its transpose, a block of rows at a time."""
-    from scipy import sparse
-
-    ones = np.ones(instance.n_subscriptions, dtype=np.int32)
-    shape = (instance.n_nodes, instance.n_topics)
-    wants = sparse.csr_matrix((ones, instance.topics, instance.indptr), shape=shape)
-    wanted_by = wants.T.tocsr()
-    for start in range(0, instance.n_nodes, FLOOR_ROWS):
-        wants[start : start + FLOOR_ROWS] @ wanted_by

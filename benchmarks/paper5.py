@@ -1,23 +1,25 @@
-"""Paper 5's Tables I and II, and what its Figures 6 and 9 plot, beside ours.
+"""Paper 5's Tables I and II, and the data of its Figures 6 and 9, next to ours.
 
 Yu, Agarwal, Yang, "Subscriber Assignment for Wide-Area Content-Based Publish/Subscribe" (ICDE
-2011), section VI. The workloads are drawn by the laws of docs/content.md, since the paper's own
-generator is not public, so ratios to the fractional solution are compared, not bandwidths. Finished
-runs are kept in a file and not run again.
+2011), section VI. The paper's generator is not public; the workloads are drawn as docs/content.md
+describes, so ratios to the fractional solution are compared, not bandwidths. Finished runs are kept
+in a file and not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.assignment_claims import TABLE_1, TABLE_2
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks._instances import results
+from benchmarks._measure import timed
+
 COLUMNS = (
     "workload", "method", "subscribers", "seed", "seconds", "bandwidth", "fractional", "boxes",
     "programs", "bound", "lbf", "beta_max", "delay_rms", "delay_max", "load_stdev", "feasible",
@@ -40,33 +42,27 @@ WORKLOADS: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("slp", "gr-star"),
     ),
 }
-# Bandwidth over the fractional solution, from the paper's tables.
-PAPER = {
-    "IS:L BI:L": {"slp": 7.12 / 3.09, "gr-star": 6.53 / 3.09, "gr": 9.50 / 3.09},
-    "IS:H BI:L": {"slp": 1.86 / 1.2, "gr-star": 1.53 / 1.2, "gr": 2.09 / 1.2},
-    "IS:L BI:H": {"slp": 8.48 / 3.81, "gr-star": 7.79 / 3.81, "gr": 10.5 / 3.81},
-    "IS:H BI:H": {"slp": 2.13 / 1.29, "gr-star": 2.39 / 1.29, "gr": 2.78 / 1.29},
-    "set 2": {"slp": 1.37 / 1.01, "gr-star": 0.85 / 1.01, "gr-no-latency": 220 / 1.01e7},
-    "set 3": {"slp": 5.4 / 2.48, "gr-star": 5.3 / 2.48, "gr-no-latency": 5.09 / 2.48},
-}
 
 
 def run(arguments: list[str]) -> None:
-    """Run what is not in the file yet, then print the tables."""
+    """Make the runs that are not in the file yet, then print the tables."""
     parser = argparse.ArgumentParser(prog="scripts/bench paper5", description=__doc__)
     parser.add_argument("--subscribers", type=int, default=100_000, help="of every workload")
     parser.add_argument("--seed", type=int, default=1, help="of workloads and methods")
-    parser.add_argument("--only", help="workloads, by commas")
-    parser.add_argument("--out", type=Path, default=RESULTS / "paper5.csv", help="the file of runs")
+    parser.add_argument("--only", help="workloads, separated by commas")
+    parser.add_argument(
+        "--out", type=Path, help="the file of runs; default: paper5.csv of the results"
+    )
     options = parser.parse_args(arguments)
+    out = options.out or results() / "paper5.csv"
     wanted = options.only.split(",") if options.only else list(WORKLOADS)
-    rows = read(options.out)
+    rows = read(out)
     for workload in wanted:
         for method in WORKLOADS[workload][1]:
             key = (workload, method, str(options.subscribers), str(options.seed))
             if key not in rows:
                 rows[key] = measure(workload, method, options.subscribers, options.seed)
-                write(options.out, rows)
+                write(out, rows)
                 found = rows[key]
                 print(
                     f"{workload:<10}{method:<17}{float(found['seconds']):>7.1f} s  "
@@ -74,45 +70,42 @@ def run(arguments: list[str]) -> None:
                     f"{found['violations'] or 'feasible'}",
                     flush=True,
                 )
-    mine = {(key[0], key[1]): row for key, row in rows.items() if key[2:] == key_of(options)}
-    print_tables(mine)
+    these = (str(options.subscribers), str(options.seed))
+    print_tables({(key[0], key[1]): row for key, row in rows.items() if key[2:] == these})
 
 
-def key_of(options: argparse.Namespace) -> tuple[str, str]:
-    """Return what tells the runs of these options from others in the file."""
-    return str(options.subscribers), str(options.seed)
+def smoke() -> None:
+    """Run one workload of 300 subscribers."""
+    run(["--subscribers", "300", "--only", "loose"])
 
 
 def measure(workload: str, method: str, subscribers: int, seed: int) -> dict[str, str]:
     """Run a method on a workload and return its row."""
-    from meshwright.assignment.methods import assign
-    from meshwright.problem.arguments import content_arguments
-    from meshwright.problem.sets import draw_problem
+    from meshwright.content.methods.registry import assign
+    from meshwright.content.problem.synthetic import content_arguments, draw_problem
 
     arguments = WORKLOADS[workload][0]
     problem = draw_problem(content_arguments(subscribers=subscribers, seed=seed, **arguments))
-    start = time.perf_counter()
-    answer = assign(problem, method=method, seed=seed)
-    seconds = time.perf_counter() - start
-    loads = np.sort(answer.loads[problem.tree.leaves])[::-1]
-    broken = answer.report.as_dict()
+    seconds, _, assignment = timed(lambda: assign(problem, method=method, seed=seed))
+    loads = np.sort(assignment.loads[problem.tree.leaves])[::-1]
+    broken = assignment.report.as_dict()
     found = {
         "workload": workload,
         "method": method,
         "subscribers": subscribers,
         "seed": seed,
         "seconds": round(seconds, 2),
-        "bandwidth": answer.bandwidth,
-        "fractional": "" if answer.fractional is None else answer.fractional,
-        "boxes": answer.notes.get("n_candidate_boxes", ""),
-        "programs": answer.notes.get("n_linear_programs", ""),
-        "bound": answer.bound.value,
-        "lbf": answer.lbf,
+        "bandwidth": assignment.bandwidth,
+        "fractional": "" if assignment.fractional is None else assignment.fractional,
+        "boxes": assignment.notes.get("n_candidate_boxes", ""),
+        "programs": assignment.notes.get("n_linear_programs", ""),
+        "bound": assignment.bound.value,
+        "lbf": assignment.lbf,
         "beta_max": problem.beta_max,
-        "delay_rms": answer.measures.delay_rms,
-        "delay_max": answer.measures.delay_max,
-        "load_stdev": answer.measures.load_stdev,
-        "feasible": answer.feasible,
+        "delay_rms": assignment.measures.delay_rms,
+        "delay_max": assignment.measures.delay_max,
+        "load_stdev": assignment.measures.load_stdev,
+        "feasible": assignment.feasible,
         "violations": " ".join(f"{name}:{entry['count']}" for name, entry in broken.items()),
         "loads": " ".join(map(str, loads.tolist())),
     }
@@ -120,11 +113,11 @@ def measure(workload: str, method: str, subscribers: int, seed: int) -> dict[str
 
 
 def print_tables(rows: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-    """Print the ratios beside the paper's, and who keeps the limits."""
+    """Print our ratios next to the paper's, and which methods keep the limits."""
     print("\nbandwidth over the fractional solution: ours (the paper's)")
     methods = ("slp", "gr-star", "gr", "gr-no-latency")
     print(f"{'':<11}{'fractional':>11}{'boxes':>7}" + "".join(f"{name:>16}" for name in methods))
-    for workload, paper in PAPER.items():
+    for workload, paper in {**TABLE_1, **TABLE_2}.items():
         if (workload, "slp") not in rows:
             continue
         fractional = float(rows[workload, "slp"]["fractional"])
@@ -136,13 +129,13 @@ def print_tables(rows: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
             cells.append(f"{ours + theirs:>16}")
         boxes = rows[workload, "slp"]["boxes"]
         print(f"{workload:<11}{fractional:>11.4g}{boxes:>7}" + "".join(cells))
-    print("\nlimits: load balance factor over its cap, and what is violated")
+    print("\nlimits: load balance factor over its cap, and the limits that are violated")
     for (workload, method), row in rows.items():
         over = float(row["lbf"]) / float(row["beta_max"])
-        told = row["violations"] or "feasible"
+        verdict = row["violations"] or "feasible"
         print(
             f"{workload:<11}{method:<17}{over:>6.2f}  rms {float(row['delay_rms']):.3f}  "
-            f"stdev {float(row['load_stdev']):>7.1f}  {float(row['seconds']):>7.1f} s  {told}"
+            f"stdev {float(row['load_stdev']):>7.1f}  {float(row['seconds']):>7.1f} s  {verdict}"
         )
 
 
@@ -156,7 +149,6 @@ def read(path: Path) -> dict[tuple[str, ...], dict[str, str]]:
 
 def write(path: Path, rows: Mapping[tuple[str, ...], Mapping[str, str]]) -> None:
     """Write the finished runs."""
-    path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()

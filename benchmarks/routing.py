@@ -1,97 +1,94 @@
-"""Small worlds and routing: design, deliveries per second, Spark, churn, the tables of paper 4.
+"""Small worlds and routing: design, deliveries per second, Spark, churn.
 
 Parts, chosen by --parts:
-design  GSwicoSL on FB10K as a multiple of SciPy's A @ A.T, as `scripts/bench overlay` has it.
+design  GSwicoSL on FB10K as a multiple of SciPy's A @ A.T, as in `scripts/bench overlay`.
 kernel  deliveries per second of one core, by each protocol on FB10K.
 spark   a million publications on FB10K by pie: time against a tenth of them, and peak memory.
 churn   how support and overhead drift until the next redesign, on FB1K.
-tables  the twelve systems of Tables 3 and 4 and the three of Table 5, on FB1K and TW1K.
+
+The tables of paper 4 are experiments: `./meshwright reproduce debs18-table3`.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import tempfile
-import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks._cpu import cpu_seconds
-from benchmarks._instances import RESULTS, prepare
-from benchmarks._memory import peak_memory
-from benchmarks.overlay import matrix_product, shortest
-from meshwright.values import Instance
+from benchmarks._drift import drift
+from benchmarks._instances import TINY, load
+from benchmarks._measure import matrix_product, peak_memory, shortest, timed
+from meshwright.model.instance import Instance
+from meshwright.storage.manifest import Manifest
 
-PARTS = ("design", "kernel", "spark", "churn", "tables")
 AIM_FLOORS = 10.0
 AIM_RATE = 500_000
 AIM_MEMORY = 4_000  # megabytes
 AIM_GROWTH = 1.2
 PAPER_SECONDS = 14.8 * 60  # of the paper's Alg. 1 on its FB10K
 SEED = 1
+KERNEL_PUBLICATIONS, WARM_UP = 10_000, 20_000
+REPORTS, DRIFT_PUBLICATIONS = 8, 5_000  # of the churn part
 
 
 def run(arguments: list[str]) -> None:
-    """Measure the parts asked for."""
+    """Measure the given parts."""
     parser = argparse.ArgumentParser(prog="scripts/bench routing", description=__doc__)
     parser.add_argument("--data", type=Path, help="the directory of the real graphs")
-    parser.add_argument("--parts", default=",".join(PARTS), help="design,kernel,spark,churn,tables")
+    parser.add_argument("--parts", default=",".join(PARTS), help="separated by commas")
     parser.add_argument("--publications", type=int, default=1_000_000, help="of the spark part")
     parser.add_argument("--master", default="local[2]", help="of the spark part")
     parser.add_argument("--memory", default="1g", help="memory of Spark's JVM")
     parser.add_argument("--events", type=int, default=200, help="of the churn part")
-    parser.add_argument(
-        "--instances", default="fb1k,tw1k", help="of the tables: fb1k, tw1k, fb10k, tw10k"
-    )
-    parser.add_argument("--fingers", default="chord", help="of the tables: chord or random")
+    parser.add_argument("--instance", default="fb10k", help="of all parts but churn")
+    parser.add_argument("--churn-instance", default="fb1k", help="of the churn part")
     options = parser.parse_args(arguments)
-    os.environ["MESHWRIGHT_MEMORY"] = options.memory
     for part in options.parts.split(","):
         if part not in PARTS:
-            raise SystemExit(f"error: no part {part!r}; choose from: {', '.join(PARTS)}")
+            raise SystemExit(f"error: unknown part {part!r}; choose from: {', '.join(PARTS)}")
         print(f"\n{part}", flush=True)
-        {
-            "design": lambda: design_part(options.data),
-            "kernel": lambda: kernel_part(options.data),
-            "spark": lambda: spark_part(options.data, options.publications, options.master),
-            "churn": lambda: churn_part(options.data, options.events),
-            "tables": lambda: tables_part(options.data, options.instances, options.fingers),
-        }[part]()
+        PARTS[part](options)
 
 
-def design_part(data: Path | None) -> None:
-    """Print what GSwicoSL takes, against the product timed in the same process."""
-    from meshwright.smallworld import design
+def smoke() -> None:
+    """Measure every part on the smallest instance."""
+    few = ["--publications", "1000", "--events", "5"]
+    run(["--instance", TINY, "--churn-instance", TINY, *few])
 
-    instance = Instance.load(prepare("fb10k", data))
+
+def design_part(options: argparse.Namespace) -> None:
+    """Print the time of GSwicoSL, against the product timed in the same process."""
+    from meshwright.overlay import design
+
+    instance = load(options.instance, options.data)
     warm_up = Instance.from_pairs((f"n{i % 5}", f"t{i % 3}") for i in range(12))
     design(warm_up, "sl", certify=False)  # compiles
     floor, _ = shortest(lambda: matrix_product(instance))
     world = design(instance, "sl", certify=False)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(
-        f"sl on FB10K  {world.seconds:.1f} s, {world.seconds / floor:.1f} x the product's "
-        f"{floor:.2f} s (aim: {AIM_FLOORS:.0f}), {megabytes:.0f} MB; the paper took "
+        f"sl on {options.instance}  {world.seconds:.1f} s, {world.seconds / floor:.1f} x the "
+        f"product's {floor:.2f} s (aim: {AIM_FLOORS:.0f}), {megabytes:.0f} MB; the paper took "
         f"{PAPER_SECONDS:.0f} s\nsupport {world.support:.4f}, {world.n_edges:,} links"
     )
 
 
-def kernel_part(data: Path | None, publications: int = 10_000) -> None:
-    """Print how many deliveries a core makes a second; threads play no part in it."""
-    from meshwright.routing import ROUTINGS
-    from meshwright.routing.protocols import router
-    from meshwright.routing.simulate import new_draws, simulate_range, sums_of
-    from meshwright.smallworld import design
+def kernel_part(options: argparse.Namespace) -> None:
+    """Print the deliveries per second of one core, without threads."""
+    from meshwright.overlay import design
+    from meshwright.smallworld.routing.protocols import ROUTINGS, router
+    from meshwright.smallworld.routing.simulate import new_draws, simulate_range, sums_of
 
-    world = design(Instance.load(prepare("fb10k", data)), "sl", certify=False)
+    world = design(load(options.instance, options.data), "sl", certify=False)
     draws = new_draws(world.instance)
+    publications = min(KERNEL_PUBLICATIONS, options.publications)
     for routing in ROUTINGS:
         ready = router(world, routing)
         simulate_range(ready, draws, 0, 1, SEED)  # compiles
-        started = time.process_time()
-        part = simulate_range(ready, draws, 0, publications, SEED)
-        seconds = time.process_time() - started
+        _, seconds, part = timed(partial(simulate_range, ready, draws, 0, publications, SEED))
         sums = sums_of(part.tally.counts)
         aim = f" (aim: {AIM_RATE:,})" if routing == "pie" else ""
         print(
@@ -100,56 +97,45 @@ def kernel_part(data: Path | None, publications: int = 10_000) -> None:
         )
 
 
-def spark_part(data: Path | None, publications: int, master: str) -> None:
-    """Print time and memory of the whole verb with the session up."""
-    from meshwright.routing.on_spark import simulate_on_spark
-    from meshwright.smallworld import design
-    from meshwright.spark.session import spark_session
+def spark_part(options: argparse.Namespace) -> None:
+    """Print time and memory of the whole command in a running session."""
+    from meshwright.overlay import design
+    from meshwright.runtime.session import spark_session
+    from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
 
-    world = design(Instance.load(prepare("fb10k", data)), "sl", certify=False)
-    spark = spark_session(master)
+    world = design(load(options.instance, options.data), "sl", certify=False)
+    spark = spark_session(options.master, settings={"spark.driver.memory": options.memory})
     times = []
-    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as place, peak_memory() as peak:
-        simulate_on_spark(spark, world, Path(place) / "warm", publications=20_000)
-        for count in (publications // 10, publications):
-            started, cpu = time.perf_counter(), cpu_seconds()
-            out = Path(place) / str(count)
-            totals = simulate_on_spark(spark, world, out, publications=count)["totals"]
-            seconds, cpu = time.perf_counter() - started, cpu_seconds() - cpu
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch, peak_memory() as peak:
+
+        def simulate(count: int, name: str) -> Manifest:
+            return simulate_on_spark(spark, world, Path(scratch) / name, publications=count)
+
+        simulate(min(WARM_UP, options.publications), "warm")
+        for count in (options.publications // 10, options.publications):
+            seconds, cpu, manifest = timed(partial(simulate, count, str(count)), children=True)
             times.append((seconds, cpu))
             print(
-                f"{count:>10,} publications, {totals['deliveries']:>12,} deliveries  "
+                f"{count:>10,} publications, {manifest['totals']['deliveries']:>12,} deliveries  "
                 f"{seconds:6.1f} s  {cpu:6.1f} s of CPU",
                 flush=True,
             )
-    clock, cpu = (later / sooner / 10 for sooner, later in zip(*times, strict=True))
-    print(f"time per publication over that of a tenth of them: {clock:.2f}, in CPU {cpu:.2f}")
-    print(f"  (aim: at most {AIM_GROWTH})")
+    clock, cpu = (large / small / 10 for small, large in zip(*times, strict=True))
+    print(
+        f"time per publication, all over a tenth: {clock:.2f}, in CPU {cpu:.2f} (aim: {AIM_GROWTH})"
+    )
     print(f"peak memory {peak.megabytes:,.0f} MB, driver, JVM and workers (aim: {AIM_MEMORY:,})")
 
 
-def churn_part(data: Path | None, events: int) -> None:
-    """Print the drift on FB1K."""
-    from benchmarks._drift import drift
-
-    drift(Instance.load(prepare("fb1k", data)), events, 8, 5_000, SEED)
-
-
-def tables_part(data: Path | None, instances: str, fingers: str) -> None:
-    """Print the systems of the paper."""
-    from benchmarks._paper4 import compare
-
-    for name in instances.split(","):
-        place = twitter_sample(data) if name == "tw1k" else prepare(name, data)
-        compare(name, Instance.load(place), 20_000, fingers, SEED)
+def churn_part(options: argparse.Namespace) -> None:
+    """Print how a small world drifts away from a redesign."""
+    instance = load(options.churn_instance, options.data)
+    drift(instance, options.events, REPORTS, DRIFT_PUBLICATIONS, SEED)
 
 
-def twitter_sample(data: Path | None) -> Path:
-    """Return a sample of 1,000 users of Twitter, made on first use."""
-    place = RESULTS / "instances" / "tw1k"
-    if not place.exists():
-        from meshwright.spark.session import spark_session
-        from meshwright.workload.sample import sample
-
-        sample(spark_session(), prepare("ego-twitter", data), place, nodes=1_000, seed=SEED)
-    return place
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "design": design_part,
+    "kernel": kernel_part,
+    "spark": spark_part,
+    "churn": churn_part,
+}

@@ -1,7 +1,7 @@
-"""Generated social graphs beside real ones: degrees, clustering and incidences.
+"""Generated social graphs next to real ones: degrees, clustering and incidences.
 
-The curves go to a file that `docs/figures/make_figures.py` draws; the table is printed. The same
-code makes the graphs as on Spark, in this process.
+The curves are written to a file that `docs/figures/make_figures.py` draws; the table is printed.
+The graphs are generated in this process, by the code that runs on Spark.
 """
 
 from __future__ import annotations
@@ -15,38 +15,47 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from benchmarks._instances import load, prepare
+from benchmarks._instances import load, results
+from meshwright.model.instance import Instance
 from meshwright.overlay import design
-from meshwright.values import Instance
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "social.csv"
 POINTS = 60  # of a curve
 ROWS_AT_ONCE = 2_000
 
 Ints = npt.NDArray[np.int64]
+Row = tuple[str, str, str, str, str]  # graph, source, curve, x, y
 
 
 def run(arguments: list[str]) -> None:
-    """Measure the real graphs and those generated to resemble them."""
+    """Measure the real graphs and the graphs generated to resemble them."""
     parser = argparse.ArgumentParser(prog="scripts/bench social", description=__doc__)
     parser.add_argument("--data", type=Path, help="the directory of the real graphs")
-    parser.add_argument("--out", type=Path, default=FIGURE, help="where the curves go")
+    parser.add_argument("--out", type=Path, default=FIGURE, help="the file of the curves")
     options = parser.parse_args(arguments)
-    rows: list[tuple[str, str, str, str, str]] = []
-    for name, asked in fitted().items():
-        for source, graph in (
-            ("real", matrix(prepare(name, options.data))),
-            ("generated", generated(**asked)),
-        ):
-            rows += measure(name, source, graph)
-    with options.out.open("w", encoding="utf-8", newline="") as file:
+    rows: list[Row] = []
+    for name, parameters in fitted().items():
+        rows += measure(name, "real", matrix(load(name, options.data)))
+        rows += measure(name, "generated", generated(**parameters))
+    write(options.out, rows)
+
+
+def smoke() -> None:
+    """Measure a generated graph of 300 users."""
+    graph = generated(nodes=300, mean_degree=10)
+    write(results() / "social.csv", measure("tiny", "generated", graph))
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Write the curves."""
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("graph", "source", "curve", "x", "y"))
         writer.writerows(rows)
 
 
 def fitted() -> dict[str, dict[str, float]]:
-    """Return what each real graph is generated with: its counts, and the rest found by trial."""
+    """Return the parameters that generate a graph like each real one: counts, the rest by trial."""
     return {
         "cornell5": {
             "nodes": 18_660,
@@ -71,22 +80,20 @@ def fitted() -> dict[str, dict[str, float]]:
     }
 
 
-def matrix(workload: Path) -> csr_matrix:
-    """Return who subscribes to whom."""
-    instance = load(workload)
+def matrix(instance: Instance) -> csr_matrix:
+    """Return the matrix of the users and the users they subscribe to."""
     ones = np.ones(len(instance.topics), dtype=np.int32)
     shape = (instance.n_nodes, instance.n_topics)
     return csr_matrix((ones, instance.topics, instance.indptr), shape=shape)
 
 
-def generated(**asked: float) -> csr_matrix:
-    """Return who subscribes to whom in a generated graph."""
-    from meshwright.datasets.digest import unpack
+def generated(**parameters: float) -> csr_matrix:
+    """Return the matrix of a generated graph."""
+    from meshwright.storage.digest import unpack
     from meshwright.workload.social import piece_firsts, piece_of_work
-    from meshwright.workload.social_law import law_of
-    from meshwright.workload.social_model import SocialModel
+    from meshwright.workload.social_law import SocialModel, law_of
 
-    model = SocialModel(**asked)  # type: ignore[arg-type]
+    model = SocialModel(**parameters)  # type: ignore[arg-type]
     law = law_of(model)
     firsts = piece_firsts(law)
     keys = np.unique(np.concatenate([piece_of_work(law, firsts, i) for i in range(firsts[-1])]))
@@ -98,7 +105,7 @@ def generated(**asked: float) -> csr_matrix:
     return graph
 
 
-def measure(name: str, source: str, graph: csr_matrix) -> list[tuple[str, str, str, str, str]]:
+def measure(name: str, source: str, graph: csr_matrix) -> list[Row]:
     """Print the facts of a graph and return its curves."""
     followees, followers = (np.asarray(graph.sum(axis=axis)).ravel() for axis in (1, 0))
     relations = graph.maximum(graph.T).tocsr()
@@ -140,7 +147,7 @@ def assortativity(relations: csr_matrix, degrees: Ints) -> float:
 
 
 def most_shared(graph: csr_matrix) -> float:
-    """Return the share of its topics that a user has in common with the one most similar to it."""
+    """Return the mean share of its topics that a user has in common with the most similar user."""
     subscribers = graph.T.tocsr()
     sizes = np.diff(graph.indptr)
     most = np.zeros(len(sizes), dtype=np.int64)
@@ -152,14 +159,14 @@ def most_shared(graph: csr_matrix) -> float:
 
 
 def links(graph: csr_matrix) -> str:
-    """Return what such graphs are made for: the links of a complete overlay."""
+    """Return the size of a complete overlay, as text."""
     instance = Instance.from_arrays(graph.indptr, graph.indices, graph.shape[1])
     overlay = design(instance, "gm", certify=False)
     return f"{overlay.n_edges:,} links, maximum degree {overlay.max_degree:,}"
 
 
 def closed_pairs(relations: csr_matrix) -> Ints:
-    """Return, for each user, the ordered pairs of related users who are related themselves."""
+    """Return, for each user, the ordered pairs of its relations that are related to each other."""
     found = []
     for start in range(0, relations.shape[0], ROWS_AT_ONCE):
         rows = relations[start : start + ROWS_AT_ONCE]
@@ -173,7 +180,7 @@ def quantiles(values: Ints) -> str:
 
 
 def ccdf(values: Ints) -> list[tuple[float, float]]:
-    """Return the share of those with at least x, at places even on a log axis."""
+    """Return the share of values of at least x, for x evenly spaced on a log axis."""
     ordered = np.sort(values)
     places = np.unique(np.geomspace(1, ordered[-1], POINTS).round())
     above = len(ordered) - np.searchsorted(ordered, places)
@@ -181,11 +188,11 @@ def ccdf(values: Ints) -> list[tuple[float, float]]:
 
 
 def by_degree(degrees: Ints, clustering: npt.NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Return the mean clustering of users of about a degree, five users at least."""
+    """Return the mean clustering of users of similar degree, at least five users to a point."""
     edges = np.geomspace(2, degrees.max() + 1, 20)
     points = []
     for low, high in pairwise(edges.tolist()):
-        these = (degrees >= low) & (degrees < high)
-        if these.sum() >= 5:
-            points.append((float(degrees[these].mean()), float(clustering[these].mean())))
+        users = (degrees >= low) & (degrees < high)
+        if users.sum() >= 5:
+            points.append((float(degrees[users].mean()), float(clustering[users].mean())))
     return points

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from meshwright.assignment.answer import Answer, Filters
-from meshwright.problem import Problem
+from meshwright.content.assignment import Assignment, Filters
+from meshwright.content.problem import Problem
 from tests.naive.assignment_check import Box, Plain
 from tests.problems import CELLS
 
@@ -46,11 +46,11 @@ def plain_density(problem: Problem) -> list[tuple[Box, float]]:
     ]
 
 
-def plain_filters(answer: Answer) -> dict[int, list[Box]]:
+def plain_filters(assignment: Assignment) -> dict[int, list[Box]]:
     """The filters of every broker that is not the publisher."""
     found = {}
-    for broker in answer.problem.tree.order[1:].tolist():
-        low, high = answer.filters.of(broker)
+    for broker in assignment.problem.tree.order[1:].tolist():
+        low, high = assignment.filters.of(broker)
         found[broker] = list(zip(map(tuple, low.tolist()), map(tuple, high.tolist()), strict=True))
     return found
 
@@ -64,8 +64,10 @@ def filters_of(boxes: dict[int, list[Box]], n_dimensions: int) -> Filters:
     )
 
 
-def bounding_answer(problem: Problem, broker: np.ndarray, method: str = "by hand") -> Answer:
-    """The answer whose filters are one bounding box each: nested, covering, of one box."""
+def bounding_assignment(
+    problem: Problem, broker: np.ndarray, method: str = "by hand"
+) -> Assignment:
+    """The assignment whose filters are one bounding box each: nested, covering, of one box."""
     boxes: dict[int, list[Box]] = {}
     for b in problem.tree.order[1:].tolist():
         rows = np.isin(broker, problem.tree.leaves_below(b))
@@ -73,10 +75,10 @@ def bounding_answer(problem: Problem, broker: np.ndarray, method: str = "by hand
             low, high = problem.low[rows].min(axis=0), problem.high[rows].max(axis=0)
             boxes[b] = [(tuple(low.tolist()), tuple(high.tolist()))]
     filters = filters_of(boxes, problem.n_dimensions)
-    return Answer(problem, method, np.asarray(broker, np.int32), filters)
+    return Assignment(problem, method, np.asarray(broker, np.int32), filters)
 
 
-def answers(problem: Problem) -> st.SearchStrategy[Answer]:
+def assignments(problem: Problem) -> st.SearchStrategy[Assignment]:
     """Answers with every kind of fault: subscribers anywhere, boxes from sound to arbitrary."""
 
     @st.composite
@@ -84,7 +86,7 @@ def answers(problem: Problem) -> st.SearchStrategy[Answer]:
         tree = problem.tree
         anywhere = st.sampled_from([*tree.leaves.tolist()] * 4 + [-1, *range(tree.n_brokers)])
         broker = np.array([draw(anywhere) for _ in range(problem.n_subscribers)], np.int32)
-        sound = bounding_answer(problem, broker)
+        sound = bounding_assignment(problem, broker)
         if draw(st.booleans()):
             return sound
         boxes = {b: list(found) for b, found in plain_filters(sound).items()}
@@ -98,7 +100,7 @@ def answers(problem: Problem) -> st.SearchStrategy[Answer]:
                 found.append(draw(_box(problem.n_dimensions)))
             if found and draw(st.sampled_from([False, False, False, True])):
                 boxes[b] = found[1:]
-        return Answer(problem, "by chance", broker, filters_of(boxes, problem.n_dimensions))
+        return Assignment(problem, "by chance", broker, filters_of(boxes, problem.n_dimensions))
 
     return build()
 

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, small and quiet, and the rule that CI skips nothing."""
+"""Fixtures of all tests: one small Spark session, and the rule that CI skips nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
 
-settings.register_profile(
-    "meshwright", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+SHARED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("meshwright", SHARED, derandomize=True)
+# Fresh draws, by a seed of the command line: scripts/test --random, scripts/bench properties.
+settings.register_profile("random", SHARED, derandomize=False, database=None, print_blob=True)
 settings.load_profile("meshwright")
 
 ROOT = Path(__file__).parents[1]
@@ -21,10 +22,10 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="session")
 def spark():
-    from meshwright.spark.session import spark_session
+    from meshwright.runtime.session import spark_session
 
-    # local[2] and two partitions: what is tested is the answer, not the machine. Compiling each
-    # small query takes longer than running it; the cluster's and the command line's tests do.
+    # local[2] and two partitions: the tests check results, not the machine. Compiling a small query
+    # takes longer than running it; the tests of the cluster and of the command line compile.
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",
@@ -43,9 +44,9 @@ def _reset_spark_state(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Turn skips into failures where MESHWRIGHT_NO_SKIP is set, as CI does."""
+    """Turn skips into failures if MESHWRIGHT_NO_SKIP is set, as CI does."""
     outcome = yield
     report = outcome.get_result()
     if report.skipped and os.environ.get("MESHWRIGHT_NO_SKIP"):
         report.outcome = "failed"
-        report.longrepr = f"skipped where nothing may be: {report.longrepr}"
+        report.longrepr = f"skipped, which MESHWRIGHT_NO_SKIP forbids: {report.longrepr}"

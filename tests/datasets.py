@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from meshwright.datasets import staging, write_table
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.storage import staging, write_table
 
 
 def write_instance(instance: Instance, path: Path) -> Path:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from meshwright.deployment import Broker, expand, plan, write_conf
+from meshwright.deploy import Broker, plan, write_conf
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
-from meshwright.values import Instance, Overlay
+from meshwright.patterns.expand import expand
 
 
 def overlay_of(pairs, links=None, nodes=()) -> Overlay:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from meshwright.problem import BrokerTree, Density, Problem
+from meshwright.content.problem import BrokerTree, Density, Problem
 
 PLACES = 8  # places per dimension of the network space
 CELLS = 8  # steps per dimension of the event space

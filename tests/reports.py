@@ -6,17 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from meshwright.assignment.dataset import write_answer
-from meshwright.assignment.methods import assign
-from meshwright.datasets import staging, write_table
-from meshwright.problem.arguments import content_arguments
-from meshwright.problem.dataset import write_problem
-from meshwright.problem.sets import draw_problem
-from meshwright.routing.digest import overlay_digest
-from meshwright.routing.on_spark import busiest, ratios
-from meshwright.routing.simulate import simulate
-from meshwright.smallworld import design, load_overlay, write_overlay
-from meshwright.values import Instance
+from meshwright.content.dataset import write_assignment
+from meshwright.content.methods.registry import assign
+from meshwright.content.problem.dataset import write_problem
+from meshwright.content.problem.synthetic import content_arguments, draw_problem
+from meshwright.model.instance import Instance
+from meshwright.overlay import design
+from meshwright.overlay.dataset import load_overlay, write_overlay
+from meshwright.smallworld.routing.simulate import simulate
+from meshwright.smallworld.routing.spark_simulation import busiest, ratios
+from meshwright.storage import staging, write_table
 from tests.datasets import write_instance
 
 HOSTILE = "<script>alert(1)</script>"
@@ -54,7 +53,7 @@ def write_run(overlay: Path, out: Path, routing: str, against: str | None = None
         write_table(stage.table("load"), run.load)
         facts = {
             "overlay": str(overlay),
-            "overlay_digest": overlay_digest(here),
+            "overlay_digest": here.digest,
             "workload_digest": here.instance.digest,
             "method": here.method,
             "n_edges": here.n_edges,
@@ -79,13 +78,13 @@ def write_run(overlay: Path, out: Path, routing: str, against: str | None = None
 
 
 def write_assignments(place: Path, *methods: str, subscribers: int = 300) -> list[Path]:
-    """Write a small problem of the first workload set, and an answer per method."""
+    """Write a small problem of the first workload set, and an assignment per method."""
     problem = draw_problem(
         content_arguments(subscribers=subscribers, brokers=5, beta=1.1, beta_max=1.2)
     )
     write_problem(place / "problem", problem)
     for method in methods:
-        write_answer(assign(problem, method, seed=1), place / method, place / "problem")
+        write_assignment(assign(problem, method, seed=1), place / method, place / "problem")
     return [place / method for method in methods]
 
 

@@ -1,15 +1,15 @@
-"""Draws that all property tests share."""
+"""Strategies shared by the property tests."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
 
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
 
 
 def interests(max_nodes: int = 7, max_topics: int = 6) -> st.SearchStrategy[dict[int, set[int]]]:
-    """Who wants what on a few nodes: empty, equal, disjoint and crowded interests included."""
+    """Return interests of a few nodes, with empty, equal, disjoint and crowded ones among them."""
 
     @st.composite
     def build(draw):

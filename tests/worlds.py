@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from meshwright.smallworld import SmallWorld, small_world
+from meshwright.model.small_world import SmallWorld, small_world
 from tests.naive.small_worlds import phases
 from tests.strategies import instance_of
 

@@ -6,7 +6,7 @@ O(sum of co-interests) = O(|V|^2 |T|); memory 16 bytes for each of the |V|(|V|-1
 each entry of edgeArray that is ever used.
 
 Where the paper leaves a choice, or ours differs:
-- edgeMap is no hash table: a pair's number, counted along the rows (0,1), (0,2), ..., is its
+- edgeMap is not a hash table: a pair's number, counted along the rows (0,1), (0,2), ..., is its
   place in the array of EDGESTRUCTs.
 - TCC-Nodes is one list per component, in node order, so pairs are met along the rows.
 - Alg. 5 moves a pair once per topic joined, and so does `edges`. With `summed`, which the paper
@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.runtime.compile import maker
 
 GM, MINMAX, LOW = 0, 1, 2
 RULES = {"gm": GM, "minmax": MINMAX, "low": LOW}
@@ -58,7 +58,7 @@ def edges(instance: Instance, method: str, *, summed: bool = False) -> tuple[Int
     )
 
 
-@njit(cache=True)
+@maker
 def _count_common_topics(structs, row, owner, topics, n_topics):
     """Alg. 4, lines 8-9: write the contribution of each pair."""
     topic_ptr = np.zeros(n_topics + 1, np.int64)
@@ -79,7 +79,7 @@ def _count_common_topics(structs, row, owner, topics, n_topics):
             structs[row[u] + nodes[position], CONTRIB] += 1
 
 
-@njit(cache=True)
+@maker
 def _gen_oda(structs, array, row, indptr, topics, owner, rule, summed):
     """Alg. 1: add the edge that the rule finds, update, until no pair is left."""
     n_nodes = len(row)
@@ -133,7 +133,7 @@ def _gen_oda(structs, array, row, indptr, topics, owner, rule, summed):
         _raise_degree(structs, array, row, degree, v)
 
 
-@njit(cache=True)
+@maker
 def _lowest_degree(array, contrib, first, end):
     """Return the lowest degree in first .. end - 1 with a pair of that contribution, or NONE."""
     for d in range(first, end):
@@ -142,7 +142,7 @@ def _lowest_degree(array, contrib, first, end):
     return NONE
 
 
-@njit(cache=True)
+@maker
 def _find_minmax(array, contrib, degree, max_contrib, max_degree):
     """Alg. 7: go on from the entry of the last edge; return the entry of the next."""
     while contrib > 0:
@@ -153,7 +153,7 @@ def _find_minmax(array, contrib, degree, max_contrib, max_degree):
     return max_contrib, max_degree  # a new phase: all that is left raises the maximum
 
 
-@njit(cache=True)
+@maker
 def _insert_edge(structs, array, pair, contrib, degree):
     """Put a pair first in its entry."""
     first = array[contrib, degree]
@@ -166,7 +166,7 @@ def _insert_edge(structs, array, pair, contrib, degree):
     array[contrib, degree] = pair
 
 
-@njit(cache=True)
+@maker
 def _delete_edge(structs, array, pair):
     """Take a pair out of its entry."""
     before, after = structs[pair, PREV], structs[pair, NEXT]
@@ -178,7 +178,7 @@ def _delete_edge(structs, array, pair):
         structs[after, PREV] = before
 
 
-@njit(cache=True)
+@maker
 def _sort_entry(structs, array, contrib, degree):
     """Put the pairs of an entry in order."""
     size, pair = 0, array[contrib, degree]
@@ -197,7 +197,7 @@ def _sort_entry(structs, array, contrib, degree):
         structs[pairs[i], NEXT] = pairs[i + 1] if i + 1 < size else 0
 
 
-@njit(cache=True)
+@maker
 def _merge(structs, array, fall, falling, row, indptr, topics, sets, u, v):
     """Alg. 5, part 2: join the components of u and v in every topic that both want.
 
@@ -225,7 +225,7 @@ def _merge(structs, array, fall, falling, row, indptr, topics, sets, u, v):
     return n_falling
 
 
-@njit(cache=True)
+@maker
 def _members(follower, owner, slot, slots, nodes):
     """Write the slots and the nodes of a component, in order; return how many."""
     count = 0
@@ -236,7 +236,7 @@ def _members(follower, owner, slot, slots, nodes):
     return count
 
 
-@njit(cache=True)
+@maker
 def _lower_by_one(structs, array, row, ones, others):
     """Take one off the contribution of each pair (u, v) with u < v, u of the ones, v of the others.
 
@@ -256,7 +256,7 @@ def _lower_by_one(structs, array, row, ones, others):
                 structs[pair, CONTRIB] = 0
 
 
-@njit(cache=True)
+@maker
 def _add_falls(fall, falling, n_falling, row, ones, others):
     """Add one to the fall of each pair (u, v) with u < v, u of the ones and v of the others."""
     first = 0
@@ -272,7 +272,7 @@ def _add_falls(fall, falling, n_falling, row, ones, others):
     return n_falling
 
 
-@njit(cache=True)
+@maker
 def _lower_contribs(structs, array, fall, falling):
     """Move the falling pairs to the contribution they have now; leave no fall."""
     for pair in falling:
@@ -285,7 +285,7 @@ def _lower_contribs(structs, array, fall, falling):
         fall[pair] = 0
 
 
-@njit(cache=True)
+@maker
 def _join_lists(label, follower, ones, others):
     """Make one component of two, its list in order."""
     first = min(ones[0], others[0])
@@ -303,7 +303,7 @@ def _join_lists(label, follower, ones, others):
         last = slot
 
 
-@njit(cache=True)
+@maker
 def _raise_degree(structs, array, row, degree, u):
     """Alg. 5, part 3: move the pairs of u to the degree they have now."""
     for w in range(len(degree)):

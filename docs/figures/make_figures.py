@@ -18,7 +18,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from meshwright import (
-    Answer,
+    Assignment,
     BrokerTree,
     Instance,
     Overlay,
@@ -28,7 +28,8 @@ from meshwright import (
     design,
     trace,
 )
-from meshwright.smallworld import chord_fingers, small_world
+from meshwright.model.small_world import small_world
+from meshwright.smallworld.fingers import chord_fingers
 
 HERE = Path(__file__).parent
 COMPANY = HERE.parents[1] / "examples" / "company.csv"
@@ -514,14 +515,14 @@ def assignment_problem() -> Problem:
     return Problem(tree, places, low, high, max_delay=0.8, **limits)
 
 
-def draw_assignment(answer: Answer) -> str:
-    """Return an answer twice: where subscribers are, and what they and the leaves' filters want."""
-    problem, side, top = answer.problem, 300.0, 104.0
+def draw_assignment(assignment: Assignment) -> str:
+    """Return an assignment drawn twice: in the network space and in the event space."""
+    problem, side, top = assignment.problem, 300.0, 104.0
     lefts = (24.0, 356.0)
-    heading = answer.method
+    heading = assignment.method
     facts = (
-        f"bandwidth {answer.bandwidth:,.0f}, load balance factor {answer.lbf:.2f}, "
-        f"largest delay {answer.measures.delay_max:.2f}"
+        f"bandwidth {assignment.bandwidth:,.0f}, load balance factor {assignment.lbf:.2f}, "
+        f"largest delay {assignment.measures.delay_max:.2f}"
     )
     parts = [text(24, 32, heading, size=18, weight="bold"), text(24, 54, facts, size=14)]
     labels = ("network space: who is served by which leaf", "event space: boxes and filters")
@@ -543,7 +544,7 @@ def draw_assignment(answer: Answer) -> str:
         )
 
     for broker, place, low, high in zip(
-        answer.broker.tolist(),
+        assignment.broker.tolist(),
         problem.location.tolist(),
         problem.low.tolist(),
         problem.high.tolist(),
@@ -562,9 +563,11 @@ def draw_assignment(answer: Answer) -> str:
             f'<rect x="{x - 9:.1f}" y="{y - 9:.1f}" width="18" height="18" fill="{colour}" '
             f'stroke="{INK}"/>'
         )
-        count = int(answer.loads[leaf])
+        count = int(assignment.loads[leaf])
         parts.append(text(x, y + 4.5, str(count), size=12, anchor="middle", colour=PAPER))
-        for low, high in zip(*(corner.tolist() for corner in answer.filters.of(leaf)), strict=True):
+        for low, high in zip(
+            *(corner.tolist() for corner in assignment.filters.of(leaf)), strict=True
+        ):
             parts.append(box(low, high, f'fill="none" stroke="{colour}" stroke-width="2.5"'))
     x, y = at(0, problem.tree.location[problem.tree.publisher].tolist())
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="{PAPER}" stroke="{INK}"/>')

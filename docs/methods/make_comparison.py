@@ -52,7 +52,7 @@ def table() -> str:
         f"{instance.n_nodes} brokers, {instance.n_topics} topics, "
         f"{instance.n_subscriptions:,} subscriptions:",
         "",
-        "| plan | links | average degree | maximum degree | support | topics apart | diameter |",
+        "| plan | links | average degree | maximum degree | support | disconnected | diameter |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for method, parameters in PLANS:

@@ -11,40 +11,43 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from meshwright.assignment.answer import Answer
-    from meshwright.assignment.dataset import load_answer
-    from meshwright.assignment.methods import assign
+    from meshwright.content.assignment import Assignment
+    from meshwright.content.dataset import load_assignment
+    from meshwright.content.methods.registry import assign
+    from meshwright.content.problem.dataset import load_problem
     from meshwright.errors import InputError, MeshwrightError
-    from meshwright.problem import BrokerTree, Density, Problem
-    from meshwright.problem.dataset import load_problem
-    from meshwright.routing.simulate import Run, simulate
-    from meshwright.routing.trace import trace
-    from meshwright.smallworld import SmallWorld, design
-    from meshwright.values import Instance, Overlay, disconnected_topics, load_instance
+    from meshwright.model.broker_tree import BrokerTree
+    from meshwright.model.density import Density
+    from meshwright.model.instance import Instance
+    from meshwright.model.overlay import Overlay, disconnected_topics
+    from meshwright.model.problem import Problem
+    from meshwright.model.small_world import SmallWorld
+    from meshwright.overlay import design
+    from meshwright.smallworld.routing.simulate import Run, simulate
+    from meshwright.smallworld.routing.trace import trace
 
 _HOME = {
     "InputError": "meshwright.errors",
     "MeshwrightError": "meshwright.errors",
-    "Answer": "meshwright.assignment.answer",
-    "BrokerTree": "meshwright.problem",
-    "Density": "meshwright.problem",
-    "Instance": "meshwright.values",
-    "Overlay": "meshwright.values",
-    "Problem": "meshwright.problem",
-    "Run": "meshwright.routing",
-    "SmallWorld": "meshwright.smallworld",
-    "assign": "meshwright.assignment.methods",
-    "design": "meshwright.smallworld",
-    "disconnected_topics": "meshwright.values",
-    "load_answer": "meshwright.assignment.dataset",
-    "load_instance": "meshwright.values",
-    "load_problem": "meshwright.problem.dataset",
-    "simulate": "meshwright.routing",
-    "trace": "meshwright.routing",
+    "Assignment": "meshwright.content.assignment",
+    "BrokerTree": "meshwright.model.broker_tree",
+    "Density": "meshwright.model.density",
+    "Instance": "meshwright.model.instance",
+    "Overlay": "meshwright.model.overlay",
+    "Problem": "meshwright.model.problem",
+    "Run": "meshwright.smallworld.routing.simulate",
+    "SmallWorld": "meshwright.model.small_world",
+    "assign": "meshwright.content.methods.registry",
+    "design": "meshwright.overlay",
+    "disconnected_topics": "meshwright.model.overlay",
+    "load_assignment": "meshwright.content.dataset",
+    "load_problem": "meshwright.content.problem.dataset",
+    "simulate": "meshwright.smallworld.routing.simulate",
+    "trace": "meshwright.smallworld.routing.trace",
 }
 
 __all__ = [
-    "Answer",
+    "Assignment",
     "BrokerTree",
     "Density",
     "InputError",
@@ -58,8 +61,7 @@ __all__ = [
     "assign",
     "design",
     "disconnected_topics",
-    "load_answer",
-    "load_instance",
+    "load_assignment",
     "load_problem",
     "simulate",
     "trace",

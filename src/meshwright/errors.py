@@ -16,7 +16,6 @@ Each class knows the exit code the command line ends with.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import ClassVar
 
 
@@ -73,7 +72,7 @@ class DeployError(MeshwrightError):
 
 
 def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError:
-    """Return the error for a name that is not on the list, with the nearest one suggested.
+    """Return the error for a name that is not on the list; suggest a choice if it looks misspelt.
 
     Examples
     --------
@@ -82,6 +81,23 @@ def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError
 
     """
     names = list(choices)
-    near = get_close_matches(str(got), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
+    word = str(got).lower()
+    near = min(names, key=lambda name: _n_edits(word, name), default="")
+    # One wrong letter in a word of three, two in one of seven: 'cvs' is 'csv', 'svg' is not.
+    is_close = _n_edits(word, near) <= (len(word) + 1) // 4
+    hint = f"; did you mean {near!r}?" if is_close else "."
     return InputError(f"unknown {what} {got!r}{hint} Choose from: {', '.join(names)}")
+
+
+def _n_edits(a: str, b: str) -> int:
+    """Return how many letters to insert, delete, replace or swap with the next turn a into b."""
+    rows = [list(range(len(b) + 1))]
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            fewest = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and y == a[i - 2]:
+                fewest = min(fewest, rows[-2][j - 2] + 1)
+            row.append(fewest)
+        rows.append(row)
+    return rows[-1][-1]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from meshwright.overlay.dataset import load_overlay
 from meshwright.report import MOST_BYTES, make_report
-from meshwright.smallworld import load_overlay
 from tests.browser.conftest import ARTEFACTS
 from tests.reports import (
     HOSTILE,
@@ -59,8 +59,8 @@ def large(tmp_path_factory):
     return make_report([here / "gm"], here / "large.html")
 
 
-def told(page) -> str:
-    return page.inner_text(".told")
+def description(page) -> str:
+    return page.inner_text(".description")
 
 
 def wait_until(page, expression: str) -> None:
@@ -93,7 +93,7 @@ def test_hostile_names_are_shown_as_text(opened, overlays):
             option = page.locator("[role=option]", has_text=kind).first
             assert name in option.inner_text()
             option.click()
-            assert name in told(page)
+            assert name in description(page)
         assert page.evaluate("document.querySelectorAll('img').length") == 0
         assert page.evaluate("document.scripts.length") == 2
 
@@ -110,7 +110,7 @@ def test_a_node_answers_to_the_pointer(opened, overlays, place):
             links = degrees[list(names).index(name)]
             assert tip.startswith(f"{name}\n{links} link")
         page.mouse.click(at["x"], at["y"])
-        assert f"{HOSTILE} has {links} link" in told(page)
+        assert f"{HOSTILE} has {links} link" in description(page)
         page.mouse.move(2, 2)
         assert page.locator("#tip").is_hidden()
 
@@ -128,14 +128,14 @@ def test_a_chosen_topic_lights_up_with_its_components_and_diameter(opened, overl
             assert lit["choice"] == {"kind": "topic", "id": t}
             assert lit["members"] == section["workload"]["subscribers_of_topic"][t]
             assert lit["links"] == rows["links"][t]
-            said = told(page)
+            said = description(page)
             assert f"{lit['members']} subscribers" in said
             parts, wide = rows["components"][t], rows["diameter_high"][t]
             expected = "connected, diameter" if parts == 1 else f"in {parts} components"
             assert expected in said
             assert f"diameter {wide}" in said
             page.locator(".picture").scroll_into_view_if_needed()
-            page.locator(".told").scroll_into_view_if_needed()
+            page.locator(".description").scroll_into_view_if_needed()
             keep(page, f"topic-{label}", full=False)
         assert parts > 1  # the second overlay leaves it apart
         page.locator("canvas").focus()
@@ -223,7 +223,7 @@ def test_long_labels_do_not_widen_the_page(opened, place, overlays):
 
 
 def test_names_from_right_to_left_leave_numbers_in_place(opened, tmp_path):
-    from meshwright.values import Instance
+    from meshwright.model.instance import Instance
 
     names = ("خادم الرياض", "\u202eretro", "c")
     pairs = [(name, topic) for name in names for topic in ("قناة", "x")]
@@ -239,12 +239,12 @@ def test_names_from_right_to_left_leave_numbers_in_place(opened, tmp_path):
         page.keyboard.press("Enter")
         # The name stands first, the number of subscribers to its right.
         name, rest = page.evaluate(
-            f"(p => [...p.childNodes].map({left}))(document.querySelector('.told p'))"
+            f"(p => [...p.childNodes].map({left}))(document.querySelector('.description p'))"
         )
         assert name < rest
-        assert page.evaluate("getComputedStyle(document.querySelector('.told b')).unicodeBidi") == (
-            "isolate"
-        )
+        assert page.evaluate(
+            "getComputedStyle(document.querySelector('.description b')).unicodeBidi"
+        ) == ("isolate")
 
 
 def test_the_wheel_scrolls_the_page_until_the_picture_is_entered(opened, overlays):
@@ -277,7 +277,7 @@ def test_all_can_be_reached_by_keys(opened, overlays):
         page.keyboard.type("lyon")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
-        assert told(page).startswith("lyon-b has")
+        assert description(page).startswith("lyon-b has")
 
 
 def test_what_is_not_found_is_said(opened, overlays):
@@ -332,7 +332,7 @@ def test_filters_answer_to_the_choice_of_answer_and_broker(opened, assignments, 
     with opened(assignments.page) as page:
         keep(page, "assignments")
         for i, answer in enumerate(section["assignments"]):
-            page.click(f"[data-answer='{i}']")
+            page.click(f"[data-assignment='{i}']")
             boxes = [b for b in answer["filters"]["broker"] if b in leaves]
             page.select_option("[data-broker]", "-1")
             assert page.locator(".filters .filter").count() == len(boxes)
@@ -341,7 +341,7 @@ def test_filters_answer_to_the_choice_of_answer_and_broker(opened, assignments, 
             assert page.locator(".filters .wanted").count() == answer["drawn_broker"].count(
                 leaves[1]
             )
-            said = page.inner_text(".filters .told")
+            said = page.inner_text(".filters .description")
             assert f"{answer['loads'][1]} subscribers" in said
             assert answer["label"] in said
         page.select_option("[data-broker]", "-1")
@@ -359,7 +359,7 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
     drawn = section["overlays"][0]["picture"]
     assert drawn["of"] == "groups"
     with opened(large.page) as page:
-        assert "10,000 nodes in" in told(page)
+        assert "10,000 nodes in" in description(page)
         page.locator("canvas").scroll_into_view_if_needed()
         at = page.evaluate("document.querySelector('.picture').where('node-0007')")
         page.mouse.move(at["x"], at["y"])
@@ -373,7 +373,7 @@ def test_ten_thousand_nodes_are_drawn_as_groups_that_answer(opened, large, keep)
             section["workload"]["subscribers_of_topic"][t],
             rows["links"][t],
         )
-        assert f"diameter {rows['diameter_high'][t]}" in told(page)
+        assert f"diameter {rows['diameter_high'][t]}" in description(page)
         keep(page, "large", full=False)
         ARTEFACTS.mkdir(parents=True, exist_ok=True)
         (ARTEFACTS / "large.json").write_text(
@@ -396,7 +396,7 @@ def test_debris_is_not_called_a_group(opened, tmp_path):
     assert drawn["parts"][g] > 100
     with opened(made.page) as page:
         said = f"gathers {drawn['size'][g]:,} nodes in {drawn['parts'][g]:,} separate parts"
-        assert said in told(page)
+        assert said in description(page)
         name = made.document["sections"][0]["workload"]["node_names"][drawn["group"].index(g)]
         page.locator("canvas").scroll_into_view_if_needed()
         at = page.evaluate("n => document.querySelector('.picture').where(n)", name)
@@ -407,10 +407,10 @@ def test_debris_is_not_called_a_group(opened, tmp_path):
 def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, place):
     from meshwright.report.document import document
     from meshwright.report.page import render
-    from meshwright.report.room import ROOMS, trimmed
+    from meshwright.report.page_data import BUDGETS, trimmed
 
     page_path = place / "bare.html"
-    bare = trimmed(document([large.page.parent / "gm"]), ROOMS[2])
+    bare = trimmed(document([large.page.parent / "gm"]), BUDGETS[2])
     page_path.write_text(render(bare))
     section = bare["sections"][0]
     assert section["workload"]["node_names"] is None
@@ -421,7 +421,7 @@ def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, pl
         page.fill("input[type=search]", "node-0007")
         assert "No node or topic" in page.inner_text(".search ul")
         page.click(".chips button")
-        assert "Its subscribers are too many to be listed here." in told(page)
+        assert "It has too many subscribers to list here." in description(page)
 
 
 def test_sections_are_listed_and_each_is_drawn(opened, overlays, assignments, place):

@@ -9,10 +9,7 @@ from meshwright import cli
 
 def run_in_process(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
     """Return (exit code, stdout, stderr) of a command."""
-    if not cli.app.registered_commands:
-        cli.load_verbs()
     monkeypatch.setattr(sys, "argv", ["meshwright", *words])
-    monkeypatch.setattr(cli, "load_verbs", lambda: None)  # once is enough
     try:
         cli.main()
     except SystemExit as end:

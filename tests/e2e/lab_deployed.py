@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from meshwright.deployment.inventory import Broker
-from meshwright.deployment.mosquitto import write_conf
-from meshwright.deployment.plan import plan
-from meshwright.values import Instance, Overlay
+from meshwright.deploy import Broker, plan, write_conf
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
 
 
 def deploy(

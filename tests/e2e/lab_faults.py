@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from meshwright.lab.processes import wait_until
-from meshwright.lab.running import up
-from meshwright.lab.verify import probes_of
-from meshwright.lab.witness import Witnesses, witnesses
+from meshwright.deploy.lab.clients import Clients, link_probes
+from meshwright.deploy.lab.processes import wait_until
+from meshwright.deploy.lab.running import up
 from tests.e2e.lab_deployed import deploy
 
 PATIENCE = 120.0  # a bound on waits; they end as soon as what is awaited is there
@@ -36,7 +35,7 @@ class Outcome:
 class Streams:
     """Numbered messages from some publishers, read back at every broker."""
 
-    def __init__(self, clients: Witnesses, streams: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, clients: Clients, streams: Sequence[tuple[str, str]]) -> None:
         self._clients = clients
         self._streams = list(streams)  # (publisher, topic)
         self._what: list[tuple[int, int]] = []  # of each number: stream, place in it
@@ -132,15 +131,15 @@ def crash(
     ends = [node for node in ("a", "c") if node in wants["t"]]
     streams = [(node, "t") for node in ends] + [("a", "u")]
     try:
-        with witnesses(lab.access, lab.up, qos=qos) as clients:
-            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
+        with lab.clients() as clients:
+            clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
             flow = Streams(clients, streams)
             flow.publish(BEFORE)
             lab.kill("k")
             flow.publish(DURING)
             restarted = time.perf_counter_ns()
             lab.start(["k"])
-            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
+            clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
             back = time.perf_counter_ns()
             flow.publish(AFTER)
             recovered = flow.wait_for_last(lambda i: list(wants[streams[i][1]]))

@@ -6,7 +6,7 @@ import socket
 import threading
 from contextlib import suppress
 
-from meshwright.lab.witness import HEADER, MARK, NUMBERED
+from meshwright.deploy.lab.clients import HEADER, MARK, NUMBERED
 
 PUBLISH = 3
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import meshwright as mw
-from meshwright.problem.dataset import write_problem
+from meshwright.content.problem.dataset import write_problem
 from tests.e2e.in_process import run_in_process
 from tests.problems import line_problem, random_problem
 
@@ -31,9 +31,9 @@ def test_a_feasible_answer_is_shown_against_its_limits_and_written(run, problem,
     assert "x" in out.split("bandwidth")[1].splitlines()[0]
     assert "beta 1.5 kept, beta_max 2" in out
     assert all(len(line) <= 80 for line in out.splitlines()[1:])
-    answer = mw.load_answer(tmp_path / "A")
-    assert answer.feasible
-    assert answer.bandwidth >= answer.bound.value > 0
+    assignment = mw.load_assignment(tmp_path / "A")
+    assert assignment.feasible
+    assert assignment.bandwidth >= assignment.bound.value > 0
 
 
 def test_an_infeasible_answer_to_a_feasible_problem_ends_with_1(run, problem, tmp_path):
@@ -42,7 +42,7 @@ def test_an_infeasible_answer_to_a_feasible_problem_ends_with_1(run, problem, tm
     assert "feasible  no" in out
     assert "subscribers served too late: " in out
     assert "but others are: try --method slp or gr-star" in err
-    assert not mw.load_answer(tmp_path / "A").feasible
+    assert not mw.load_assignment(tmp_path / "A").feasible
 
 
 def test_an_infeasible_problem_names_the_limit_that_could_be_kept(run, tmp_path):
@@ -56,7 +56,7 @@ def test_an_infeasible_problem_names_the_limit_that_could_be_kept(run, tmp_path)
     assert manifest["feasible"] is False
     assert manifest["violations"]["load"]["count"] == 1
     assert manifest["obstacle"]["beta_max"] == 1.5
-    assert "no answer is feasible: load within latency cannot hold" in err
+    assert "no assignment is feasible: load within latency cannot hold" in err
     assert "beta_max 1.5" in err
     # The limit it names is one that can be kept.
     code, _, _ = run(
@@ -77,7 +77,7 @@ def test_limits_and_a_density_can_be_given(run, problem, tmp_path):
     assert manifest["alpha"] == 1
     assert manifest["overrides"]["last_hop"] is True
     assert manifest["parameters"]["seed"] == 5
-    assert mw.load_answer(tmp_path / "A").problem.last_hop
+    assert mw.load_assignment(tmp_path / "A").problem.last_hop
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_the_yardstick_is_shown_beside_the_bound(run, problem, tmp_path):
     manifest = json.loads(out)
     assert manifest["fractional"] > 0
     assert manifest["n_candidate_boxes"] > 0
-    assert mw.load_answer(tmp_path / "A").fractional == manifest["fractional"]
+    assert mw.load_assignment(tmp_path / "A").fractional == manifest["fractional"]

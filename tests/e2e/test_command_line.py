@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from meshwright import __version__
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
 from tests.e2e.in_process import run_in_process
+from tests.reports import write_designs
 
 ROOT = Path(__file__).parents[2]
 CSV = "node,topic\nedge-1,plant/temp\nedge-2,plant/temp\nedge-2,plant/alarm\nedge-2,plant/alarm\n"
@@ -114,7 +115,7 @@ def test_wrong_rows_end_with_2_and_a_list(spark, here, run):
             ["ingest", "s.csv", "-o", "w", "--max-rejected", "lots"],
             "Invalid value for '--max-rejected'",
         ),
-        (["ingest", "s.csv", "-o", "s.csv", "--force"], "is no Meshwright dataset, so --force wi"),
+        (["ingest", "s.csv", "-o", "s.csv", "--force"], "is not a Meshwright dataset, so --force"),
         (["stats", "gone"], "error: there is no dataset at 'gone'"),
         (["stats", "."], "error: '.' is not a Meshwright dataset"),
         (["sample", "gone", "-o", "s", "--nodes", "3"], "error: there is no dataset at 'gone'"),
@@ -124,7 +125,7 @@ def test_wrong_rows_end_with_2_and_a_list(spark, here, run):
     ],
 )
 def test_bad_arguments_end_with_2_before_spark_starts(here, run, monkeypatch, words, message):
-    monkeypatch.setattr("meshwright.spark.session.spark_session", None)  # it must not be called
+    monkeypatch.setattr("meshwright.runtime.session.spark_session", None)  # it must not be called
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert message in " ".join(err.replace("│", " ").split())
@@ -142,11 +143,49 @@ def test_bad_arguments_end_with_2_before_spark_starts(here, run, monkeypatch, wo
     ],
 )
 def test_a_workload_that_cannot_be_generated_ends_with_2(here, run, monkeypatch, changes, message):
-    monkeypatch.setattr("meshwright.spark.session.spark_session", None)
+    monkeypatch.setattr("meshwright.runtime.session.spark_session", None)
     options = {"--nodes": "5", "--topics": "4", "--subscriptions": "1-2", **changes}
     code, out, err = run("generate", "expo", "-o", "w", *[x for o in options.items() for x in o])
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.fixture
+def overlay(here):
+    return write_designs(here, Instance.from_pairs([("a", "x"), ("b", "x")]), o={"method": "gm"})
+
+
+FILE_WRITERS = [["export", "o", "--to", "dot", "-o"], ["report", "o", "-o"]]
+
+
+@pytest.mark.parametrize("words", FILE_WRITERS, ids=lambda words: words[0])
+def test_a_missing_directory_is_made_for_a_file(overlay, run, words):
+    code, _, err = run(*words, "new/deep/file.html")
+    assert (code, err) == (0, "")
+    assert Path("new/deep/file.html").is_file()
+    assert not list(Path("new/deep").glob(".*"))
+
+
+@pytest.mark.parametrize("words", [*FILE_WRITERS, ["demo", "-o"]], ids=lambda words: words[0])
+def test_a_directory_that_cannot_be_made_ends_with_2_and_words(overlay, run, monkeypatch, words):
+    monkeypatch.setattr("meshwright.runtime.session.spark_session", None)  # it must not be called
+    code, out, err = run(*words, "s.csv/deep/file.html")
+    assert (code, out) == (2, "")
+    assert "'s.csv/deep/file.html' cannot be written" in err
+    assert "Choose another -o." in err
+    assert Path("s.csv").read_text() == CSV
+
+
+@pytest.mark.parametrize("words", FILE_WRITERS, ids=lambda words: words[0])
+def test_a_file_is_kept_unless_forced_and_a_directory_always(overlay, run, words):
+    Path("file.html").write_text("mine")
+    code, _, err = run(*words, "file.html")
+    assert code == 2
+    assert "'file.html' exists. Pass --force" in err
+    code, _, err = run(*words, "o", "--force")
+    assert (code, err) == (2, "error: 'o' is a directory; give -o a file name.\n")
+    assert run(*words, "file.html", "--force")[0] == 0
+    assert Path("file.html").read_text() != "mine"
 
 
 def test_the_version_is_printed(run):
@@ -170,7 +209,8 @@ def test_without_java_the_command_line_ends_with_3_and_one_line(here):
 
 def test_the_demo_runs_as_a_process_of_its_own_and_leaves_no_scratch_behind(tmp_path):
     (tmp_path / "tmp").mkdir()
-    done = process("demo", "-o", "out", cwd=tmp_path, TMPDIR=str(tmp_path / "tmp"))
+    variables = {"TMPDIR": str(tmp_path / "tmp"), "MESHWRIGHT_COMMAND": "./meshwright"}
+    done = process("demo", "-o", "out", cwd=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
     assert "$ ./meshwright ingest out/company.csv -o out/workload" in done.stdout
     assert "$ ./meshwright stats out/workload" in done.stdout
@@ -179,6 +219,35 @@ def test_the_demo_runs_as_a_process_of_its_own_and_leaves_no_scratch_behind(tmp_
     instance = Instance.load(tmp_path / "out" / "workload")
     assert instance.n_nodes == 60
     assert list((tmp_path / "tmp").glob("meshwright-spark-*")) == []
-    report = Path(done.stdout.splitlines()[-1])
-    assert report == tmp_path / "out" / "report.html"
-    assert "links</strong> join the subscribers of every topic" in report.read_text()
+    *lines, last = done.stdout.splitlines()
+    assert "on this machine: ./meshwright lab demo" in lines[-3]
+    assert Path(last) == tmp_path / "out" / "report.html"
+    assert "links</strong> join the subscribers of every topic" in Path(last).read_text()
+    assert [line for line in lines if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("command", ["meshwright", "./meshwright"])
+def test_messages_show_commands_as_this_one_was_started(here, run, monkeypatch, command):
+    if command != "meshwright":
+        monkeypatch.setenv("MESHWRIGHT_COMMAND", command)
+    _, _, err = run("stats", ".")
+    assert f"Make one with `{command} ingest` or `{command} generate`." in err
+    assert f"Usage: {command} stats" in run("stats", "--help")[1]
+
+
+@pytest.mark.parametrize("verb", ["report", "stats", "check"])
+def test_a_configuration_of_brokers_is_called_so_and_not_a_workload(here, run, verb):
+    Path("conf").mkdir()
+    Path("conf/plan.json").write_text("{}")
+    code, _, err = run(verb, "conf")
+    assert code == 2
+    assert "'conf' is a configuration of brokers, not a dataset" in err
+    assert "`meshwright deploy check conf`" in err
+    assert "`meshwright lab up conf`" in err
+    assert "ingest" not in err
+
+
+def test_another_kind_of_dataset_is_answered_with_the_verb_that_makes_the_right_one(overlay, run):
+    code, _, err = run("export", "workload", "--to", "csv")
+    assert code == 2
+    assert "of kind 'workload'; 'overlay' is needed here. Make one with `meshwright design`" in err

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
 from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
 
@@ -89,7 +89,7 @@ def test_deploy_and_check_and_diff(overlay, tmp_path, monkeypatch, capsys):
     )
     assert code == 0, err
     assert "next: meshwright lab up conf" in out
-    assert "no name can go in circles" in out
+    assert "no message can loop" in out
     assert all(len(line) <= 80 for line in out.splitlines())
     assert run_in_process(monkeypatch, capsys, "deploy", "check", "conf")[0] == 0
     code, out, _ = run_in_process(
@@ -98,7 +98,7 @@ def test_deploy_and_check_and_diff(overlay, tmp_path, monkeypatch, capsys):
     assert (code, json.loads(out)["tree"]) == (0, "balanced")
     code, out, err = run_in_process(monkeypatch, capsys, "deploy", "diff", "conf", "conf2")
     assert code == 0, err
-    assert "no topic has a cycle at any step" in out
+    assert "no topic has a loop at any step" in out
     code, out, _ = run_in_process(monkeypatch, capsys, "deploy", "diff", "conf", "conf", "--json")
     assert json.loads(out)["steps"] == []
     path = tmp_path / "conf" / "edge%200" / "mosquitto.conf"

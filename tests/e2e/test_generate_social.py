@@ -38,7 +38,7 @@ def test_bad_arguments_end_with_2_before_spark_starts(
     tmp_path, monkeypatch, capsys, words, message
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("meshwright.spark.session.spark_session", None)  # it must not be called
+    monkeypatch.setattr("meshwright.runtime.session.spark_session", None)  # it must not be called
     words = ("generate", "social", "-o", "w", *words.split())
     code, out, err = run_in_process(monkeypatch, capsys, *words)
     assert (code, out) == (2, "")

@@ -11,11 +11,19 @@ import sys
 import pytest
 
 from meshwright.cli.demo import find_example
+from meshwright.deploy.lab.configurations import write_demo
+from meshwright.deploy.lab.processes import (
+    LOG,
+    Process,
+    brokers_in,
+    free_ports,
+    port_is_free,
+    wait_until,
+)
+from meshwright.deploy.lab.running import down, find_lab, lab_place
+from meshwright.deploy.lab.verify import verify
 from meshwright.errors import DeployError, InputError
-from meshwright.lab.demo import write_demo
-from meshwright.lab.processes import LOG, Process, brokers_in, start_time, wait_until
-from meshwright.lab.running import down, find_lab, lab_place, up
-from meshwright.lab.verify import verify
+from meshwright.runtime.machine import start_time
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto, random_trees, write_conf
 from tests.e2e.lab_deployed import deploy
@@ -42,9 +50,9 @@ def test_the_command_line_starts_verifies_and_stops_a_plan(monkeypatch, capsys, 
     code, out, _ = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
     assert code == 0
     # 3 + 2 + 2 publishers of 3 messages; 2 or 1 others each
-    assert "published        21 messages by every publisher" in out
-    assert "delivered        30" in out
-    assert "over links       30 on 2 links" in out
+    assert "published     21 messages by every publisher" in out
+    assert "delivered     30" in out
+    assert "over links    30 on 2 links" in out
     assert "every message reached each broker that wants it once" in out
     code, out, _ = run_in_process(monkeypatch, capsys, "lab", "down", str(conf))
     assert (code, out) == (0, "stopped 3 brokers\n")
@@ -52,12 +60,9 @@ def test_the_command_line_starts_verifies_and_stops_a_plan(monkeypatch, capsys, 
     assert not lab_place(conf).exists()
 
 
-def test_links_are_counted_each_way(conf):
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=2)
-    finally:
-        lab.stop()
+def test_links_are_counted_each_way(conf, start_lab):
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=2)
     assert found.findings == ()
     # 'all/three' crosses b-a from b and c; 'two' once each way; 'größe/数' on c-b alone.
     assert {(u, v): n for u, v, n in found.crossings} == {
@@ -68,43 +73,36 @@ def test_links_are_counted_each_way(conf):
     }
 
 
-def test_a_sample_of_publishers_is_stated(monkeypatch, capsys, conf):
-    lab = up(conf)
-    try:
-        words = ("lab", "verify", str(conf), "--publishers", "1", "--messages", "1")
-        code, out, _ = run_in_process(monkeypatch, capsys, *words)
-    finally:
-        lab.stop()
+def test_a_sample_of_publishers_is_stated(monkeypatch, capsys, conf, start_lab):
+    start_lab(conf)
+    words = ("lab", "verify", str(conf), "--publishers", "1", "--messages", "1")
+    code, out, _ = run_in_process(monkeypatch, capsys, *words)
     assert code == 0
     assert "3 messages by 3 of 7 (topic, publisher) pairs" in out
 
 
-def test_a_publisher_that_does_not_subscribe_sends_and_gets_nothing(tmp_path):
+def test_a_publisher_that_does_not_subscribe_sends_and_gets_nothing(tmp_path, start_lab):
     topics = {"t": [("b", "a"), ("p", "a")], "u": [("b", "a"), ("p", "b")]}
     conf = write_conf(tmp_path / "conf", topics, publishers={"t": ["p"]})
-    lab = up(conf)
-    try:
-        found = verify(lab)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab)
     assert found.findings == ()
     # t: p to both, a and b to each other; u: three to two others.
     assert found.n_deliveries == 3 * (2 + 1 + 1 + 6)
 
 
-def test_a_topic_on_a_wrong_link_is_found(conf):
+def test_a_topic_on_a_wrong_link_is_found(conf, start_lab):
     path = conf / "c" / "mosquitto.conf"
     path.write_text(path.read_text() + "topic two both 1\n")
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1)
     assert found.n_unwanted == 2
-    assert found.findings[0].startswith("2 messages came where nobody wants them: 'two' number 0")
+    assert found.findings[0].startswith(
+        "2 messages reached brokers that do not want them: 'two' number 0"
+    )
 
 
-def test_a_topic_missing_on_a_link_is_found(conf):
+def test_a_topic_missing_on_a_link_is_found(conf, start_lab):
     path = conf / "c" / "mosquitto.conf"
     lines = path.read_text().splitlines()
     # 'größe/数' is the last topic of the link and 'all/three' the first; probes need both.
@@ -113,11 +111,8 @@ def test_a_topic_missing_on_a_link_is_found(conf):
     between = {"name": "between", "subscribers": ["a", "b", "c"], "publishers": ["a"]}
     plan["topics"].insert(1, between | {"edges": [["b", "a"], ["c", "b"]]})
     (conf / "plan.json").write_text(json.dumps(plan))
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1, patience=5)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1, patience=5)
     assert found.n_missing == 2
     assert "2 messages did not arrive: 'between' number 0 of a at b" in found.findings[0]
 
@@ -131,7 +126,7 @@ def test_a_bridge_that_cannot_connect_is_named(monkeypatch, capsys, conf):
         other.read_text().replace("allow_anonymous true", "allow_anonymous false")
         + "password_file passwd\n"
     )
-    monkeypatch.setattr("meshwright.lab.verify.await_links.__defaults__", (3.0,))
+    monkeypatch.setattr("meshwright.deploy.lab.verify.await_links.__defaults__", (3.0,))
     code, out, err = run_in_process(monkeypatch, capsys, "lab", "up", str(conf))
     assert (code, out) == (3, "")
     assert "did not open" in err
@@ -146,41 +141,38 @@ def test_a_bridge_that_cannot_connect_is_named(monkeypatch, capsys, conf):
     assert not lab_place(conf).exists()
 
 
-def test_a_lab_whose_brokers_have_all_ended_says_so(monkeypatch, capsys, conf):
-    lab = up(conf)
+def test_a_lab_whose_brokers_have_all_ended_says_so(monkeypatch, capsys, conf, start_lab):
+    lab = start_lab(conf)
     for node in lab.plan.nodes:
         lab.kill(node)
     code, out, err = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
     assert (code, out) == (3, "")
-    assert "none of the 3 brokers runs any more; their logs are in" in err
+    assert "none of the 3 brokers is running; their logs are in" in err
     code, out, _ = run_in_process(monkeypatch, capsys, "lab", "down", str(conf), "--json")
     assert (code, json.loads(out)) == (0, {"stopped": 0, "ended_before": 3})
 
 
-def test_a_broker_that_has_ended_fails_verify_and_is_named(monkeypatch, capsys, conf):
-    lab = up(conf)
+def test_a_broker_that_has_ended_fails_verify_and_is_named(monkeypatch, capsys, conf, start_lab):
+    lab = start_lab(conf)
     lab.kill("a")
     code, out, err = run_in_process(monkeypatch, capsys, "lab", "verify", str(conf))
     assert code == 1
-    assert "brokers          2, 1 down" in out
+    assert "brokers       2, 1 down" in out
     assert "1 broker is not up, which 9 deliveries need: a" in err
 
 
-def test_names_of_brokers_are_no_matter(tmp_path):
+def test_names_of_brokers_are_no_matter(tmp_path, start_lab):
     conf = deploy(
         tmp_path / "conf",
         {"t": ["plant 7/größe", "..", "数"]},
         [("plant 7/größe", ".."), ("..", "数")],
     )
-    lab = up(conf)
-    try:
-        assert verify(lab, n_messages=1).findings == ()
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    assert verify(lab, n_messages=1).findings == ()
 
 
-def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf):
-    lab = up(conf)
+def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf, start_lab):
+    lab = start_lab(conf)
     stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         os.kill(lab.processes["c"].pid, signal.SIGKILL)
@@ -194,60 +186,54 @@ def test_down_leaves_a_process_alone_that_got_the_number_of_a_broker(conf):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells where processes run")
-def test_a_broker_that_was_not_written_down_any_more_is_stopped_too(conf, tmp_path):
-    other = up(conf, place=tmp_path / "other")
-    lab = up(conf)
+def test_a_broker_that_was_not_written_down_any_more_is_stopped_too(conf, tmp_path, start_lab):
+    other = start_lab(conf, place=tmp_path / "other")
+    lab = start_lab(conf)
     del lab.processes["c"]  # as if `up` had been killed between starting it and saving
     lab.save()
-    try:
-        with pytest.raises(InputError, match="is up already with 3 brokers"):
-            up(conf)
-        assert down(conf) == (3, 0)
-        assert brokers_in(lab_place(conf)) == []
-        assert len(other.up) == 3
-    finally:
-        other.stop()
+    with pytest.raises(InputError, match="is up already with 3 brokers"):
+        start_lab(conf)
+    assert down(conf) == (3, 0)
+    assert brokers_in(lab_place(conf)) == []
+    assert len(other.up) == 3
 
 
-def test_a_second_up_is_refused_and_a_dead_lab_is_replaced(conf):
-    lab = up(conf)
+def test_a_second_up_is_refused_and_a_dead_lab_is_replaced(conf, start_lab):
+    lab = start_lab(conf)
     with pytest.raises(InputError, match="is up already with 3 brokers; stop it first"):
-        up(conf)
+        start_lab(conf)
     for node in lab.plan.nodes:
         lab.kill(node)
-    up(conf).stop()
+    start_lab(conf)
 
 
-def test_a_broker_that_does_not_start_is_named_with_its_log(conf):
+def test_a_broker_that_does_not_start_is_named_with_its_log(conf, start_lab):
     path = conf / "b" / "mosquitto.conf"
     path.write_text(path.read_text() + "no_such_option 1\n")
     with pytest.raises(DeployError, match=r"broker 'b' did not start: .*no_such_option"):
-        up(conf)
+        start_lab(conf)
     assert not lab_place(conf).exists()
 
 
 def test_without_mosquitto_the_message_says_what_to_install(monkeypatch, capsys, conf):
-    monkeypatch.setattr("meshwright.lab.processes.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("meshwright.deploy.lab.processes.shutil.which", lambda *_, **__: None)
     code, _, err = run_in_process(monkeypatch, capsys, "lab", "up", str(conf))
     assert code == 3
     assert "mosquitto is not installed" in err
     assert "apt-get install mosquitto" in err
 
 
-def test_the_users_configuration_is_not_touched(conf):
+def test_the_users_configuration_is_not_touched(conf, start_lab):
     before = {p: p.read_bytes() for p in conf.rglob("*") if p.is_file()}
-    lab = up(conf)
-    try:
-        verify(lab, n_messages=1)
-        assert lab.place.stat().st_mode & 0o777 == 0o700
-        assert (lab.directory("a") / LOG).is_file()
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    verify(lab, n_messages=1)
+    assert lab.place.stat().st_mode & 0o777 == 0o700
+    assert (lab.directory("a") / LOG).is_file()
+    lab.stop()
     assert before == {p: p.read_bytes() for p in conf.rglob("*") if p.is_file()}
 
 
-def test_a_plan_on_loopback_keeps_its_ports(tmp_path):
-    from meshwright.lab.processes import free_ports, port_is_free
+def test_a_plan_on_loopback_keeps_its_ports(tmp_path, start_lab):
 
     conf = write_conf(tmp_path / "conf", {"t": [("b", "a")]})
     one, two = free_ports(2)
@@ -258,20 +244,18 @@ def test_a_plan_on_loopback_keeps_its_ports(tmp_path):
             text = text.replace(f"{node}.example:1883", f"127.0.0.1:{port}")
             text = text.replace(f"listener 1883 {node}.example", f"listener {port} 127.0.0.1")
         path.write_text(text)
-    lab = up(conf)
-    try:
-        assert lab.access.ports == {"a": one, "b": two}
-        with pytest.raises(DeployError, match="2 ports of the plan are in use here: a "):
-            up(conf, place=tmp_path / "other")
-        assert not (tmp_path / "other").exists()
-        up(conf, place=tmp_path / "other", any_ports=True).stop()
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    assert lab.access.ports == {"a": one, "b": two}
+    with pytest.raises(DeployError, match="2 ports of the plan are in use here: a "):
+        start_lab(conf, place=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    start_lab(conf, place=tmp_path / "other", any_ports=True)
+    lab.stop()
     assert wait_until(lambda: port_is_free(one) and port_is_free(two))
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls):
+def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls, start_lab):
     (tmp_path / "secrets").mkdir()
     conf = deploy(
         tmp_path / "conf",
@@ -282,78 +266,60 @@ def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls)
         tls=tls,
         complete="relay",
     )
-    lab = up(conf)
-    try:
-        text = (lab.directory("b") / "mosquitto.conf").read_text()
-        assert ("cafile" in text, "allow_anonymous false" in text) == (tls, True)
-        found = verify(lab, n_messages=2)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    text = (lab.directory("b") / "mosquitto.conf").read_text()
+    assert ("cafile" in text, "allow_anonymous false" in text) == (tls, True)
+    found = verify(lab, n_messages=2)
     assert found.findings == ()
     # t: 4 to 3; q/line 4: k and c to each other, a to both, over b; w/+: 2; w/3: 3 to 2; größe: 2
     assert found.n_deliveries == 2 * (12 + 2 + 2 + 2 + 6 + 2)
 
 
-def test_bridges_show_their_certificates_to_brokers_that_want_them(tmp_path):
+def test_bridges_show_their_certificates_to_brokers_that_want_them(tmp_path, start_lab):
     conf = deploy(tmp_path / "conf", {"t": "abc"}, ("ab", "bc"), tls=True)
     for node in "abc":
         path = conf / node / "mosquitto.conf"
         text = path.read_text()
         path.write_text(text.replace("\nkeyfile", "\nrequire_certificate true\nkeyfile", 1))
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1)
     assert found.findings == ()
     assert found.n_deliveries == 6
 
 
-def test_topics_that_begin_with_a_dollar_are_seen_too(tmp_path):
+def test_topics_that_begin_with_a_dollar_are_seen_too(tmp_path, start_lab):
     (tmp_path / "secrets").mkdir()
     conf = deploy(
         tmp_path / "conf", {"$own/x": "ab", "$": "ab"}, ("ab",), secrets=tmp_path / "secrets"
     )
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1)
     assert found.findings == ()
     assert found.n_deliveries == 4
 
 
-def test_relays_of_a_plan_are_counted_apart(tmp_path):
+def test_relays_of_a_plan_are_counted_apart(tmp_path, start_lab):
     conf = deploy(tmp_path / "conf", {"t": "ac"}, ("ab", "bc"), complete="relay")
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1)
     assert found.findings == ()
     assert (found.n_deliveries, found.n_crossings, found.n_relayed) == (2, 4, 2)
 
 
-def test_the_bundled_example_runs_as_planned(tmp_path):
+def test_the_bundled_example_runs_as_planned(tmp_path, start_lab):
     write_demo(find_example(), tmp_path / "brokers.csv", tmp_path / "conf")
     assert (tmp_path / "brokers.csv").read_text().splitlines()[0] == "node,host,port"
-    lab = up(tmp_path / "conf")
-    try:
-        found = verify(lab, n_messages=1, publishers=1)
-    finally:
-        lab.stop()
+    lab = start_lab(tmp_path / "conf")
+    found = verify(lab, n_messages=1, publishers=1)
     assert found.findings == ()
     assert (found.n_brokers, found.n_topics, found.n_messages) == (60, 386, 386)
     assert found.n_crossings == found.n_deliveries
 
 
-def test_fifty_brokers_and_three_hundred_topics(tmp_path):
+def test_fifty_brokers_and_three_hundred_topics(tmp_path, start_lab):
     conf = write_conf(tmp_path / "conf", random_trees(50, 300, 7))
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=2)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=2)
     assert found.findings == ()
     assert found.n_deliveries == 300 * 7 * 6 * 2
     assert found.seconds < 120

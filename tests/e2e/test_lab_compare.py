@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from meshwright.lab.compare import Measured, compare
-from meshwright.lab.plan import read_plan
-from meshwright.lab.processes import Process, wait_until
-from meshwright.lab.today import LAYOUTS, hub
-from meshwright.spark.progress import no_progress
+from meshwright.deploy import read_plan
+from meshwright.deploy.lab.compare import LAYOUTS, Measured, compare, hub
+from meshwright.deploy.lab.processes import Process, wait_until
+from meshwright.runtime.progress import no_progress
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto, write_conf
 from tests.e2e.lab_deployed import deploy
@@ -104,7 +103,7 @@ def test_the_table_fits_and_names_what_went_wrong(capsys):
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "full mesh  1,770    59           9.8    20,381       1.25    41.5" in out
-    assert "plan: 1 deliveries missing, 0 copies too many" in out
+    assert "plan: 1 deliveries missing, 0 duplicates" in out
 
 
 def test_a_comparison_that_is_told_to_end_stops_its_brokers(tmp_path):

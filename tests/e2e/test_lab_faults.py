@@ -9,12 +9,11 @@ import pytest
 from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-from meshwright.deployment.validate import validate
-from meshwright.lab.processes import free_ports, wait_until
-from meshwright.lab.redeploy import redeploy
-from meshwright.lab.running import up
-from meshwright.lab.verify import probes_of, verify
-from meshwright.lab.witness import witnesses
+from meshwright.deploy.lab.clients import link_probes
+from meshwright.deploy.lab.processes import free_ports, wait_until
+from meshwright.deploy.lab.running import redeploy
+from meshwright.deploy.lab.verify import verify
+from meshwright.deploy.validate import validate
 from tests.e2e.lab_confs import needs_mosquitto, write_conf
 from tests.e2e.lab_deployed import deploy
 from tests.e2e.lab_faults import (
@@ -65,31 +64,25 @@ def test_a_killed_outer_broker_misses_what_is_sent_while_it_is_away(tmp_path):
     assert outcome.doubled == ()
 
 
-def test_without_faults_streams_arrive_once_everywhere(tmp_path):
+def test_without_faults_streams_arrive_once_everywhere(tmp_path, start_lab):
     wants, links = INNER
-    lab = up(deploy(tmp_path / "conf", wants, links))
-    try:
-        with witnesses(lab.access, lab.up, qos=1) as clients:
-            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
-            flow = Streams(clients, [("a", "t"), ("k", "t"), ("b", "u")])
-            flow.publish(TOTAL, pause=0.001)
-            assert flow.wait_for_last(lambda i: list("abkc" if i < 2 else "ab"))
-            for i, nodes in enumerate(("abkc", "abkc", "ab")):
-                for node in "abkc":
-                    wanted = exact(TOTAL) if node in nodes else 0
-                    got = flow.outcome(node, i) if node in nodes else flow.arrived(node, i)
-                    assert got == wanted
-    finally:
-        lab.stop()
+    lab = start_lab(deploy(tmp_path / "conf", wants, links))
+    with lab.clients() as clients:
+        clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
+        flow = Streams(clients, [("a", "t"), ("k", "t"), ("b", "u")])
+        flow.publish(TOTAL, pause=0.001)
+        assert flow.wait_for_last(lambda i: list("abkc" if i < 2 else "ab"))
+        for i, nodes in enumerate(("abkc", "abkc", "ab")):
+            for node in "abkc":
+                wanted = exact(TOTAL) if node in nodes else 0
+                got = flow.outcome(node, i) if node in nodes else flow.arrived(node, i)
+                assert got == wanted
 
 
-def test_a_broker_that_is_never_up_cuts_off_only_what_needs_it(tmp_path):
+def test_a_broker_that_is_never_up_cuts_off_only_what_needs_it(tmp_path, start_lab):
     wants, links = INNER
-    lab = up(deploy(tmp_path / "conf", wants, links), without=["k"])
-    try:
-        found = verify(lab, n_messages=2)
-    finally:
-        lab.stop()
+    lab = start_lab(deploy(tmp_path / "conf", wants, links), without=["k"])
+    found = verify(lab, n_messages=2)
     assert (found.n_brokers, found.n_down) == (3, 1)
     assert (found.n_missing, found.n_extra, found.n_unwanted, found.n_out_of_order) == (0, 0, 0, 0)
     # 't' goes from a to b and back, not to k or c; 'u' is whole.
@@ -98,33 +91,30 @@ def test_a_broker_that_is_never_up_cuts_off_only_what_needs_it(tmp_path):
     assert found.findings == ("1 broker is not up, which 14 deliveries need: k",)
 
 
-def test_a_cut_link_keeps_what_its_dialling_end_sends_and_the_rest_goes_on(tmp_path):
+def test_a_cut_link_keeps_what_its_dialling_end_sends_and_the_rest_goes_on(tmp_path, start_lab):
     wants, links = INNER
     conf = deploy(tmp_path / "conf", wants, links)
     (port,) = free_ports(1)  # of k; the proxy must know it before the lab chooses
     proxy = Proxy(port)
     try:
-        lab = up(conf, via={("b", "k"): proxy.port}, ports={"k": port})
-        try:
-            with witnesses(lab.access, lab.up, qos=1) as clients:
-                clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
-                # a, b | k, c: the link from b to k is the one to be cut, and b dials.
-                streams = [("a", "t"), ("c", "t"), ("a", "u")]
-                flow = Streams(clients, streams)
-                flow.publish(BEFORE)
-                proxy.cut()
-                flow.publish(DURING)
-                proxy.mend()
-                clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
-                flow.publish(AFTER)
-                assert flow.wait_for_last(lambda i: list(wants[streams[i][1]]))
-                outcomes = {
-                    (publisher, topic, node): flow.outcome(node, i)
-                    for i, (publisher, topic) in enumerate(streams)
-                    for node in wants[topic]
-                }
-        finally:
-            lab.stop()
+        lab = start_lab(conf, via={("b", "k"): proxy.port}, ports={"k": port})
+        with lab.clients() as clients:
+            clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
+            # a, b | k, c: the link from b to k is the one to be cut, and b dials.
+            streams = [("a", "t"), ("c", "t"), ("a", "u")]
+            flow = Streams(clients, streams)
+            flow.publish(BEFORE)
+            proxy.cut()
+            flow.publish(DURING)
+            proxy.mend()
+            clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
+            flow.publish(AFTER)
+            assert flow.wait_for_last(lambda i: list(wants[streams[i][1]]))
+            outcomes = {
+                (publisher, topic, node): flow.outcome(node, i)
+                for i, (publisher, topic) in enumerate(streams)
+                for node in wants[topic]
+            }
     finally:
         proxy.close()
     across = {key for key in outcomes if (key[0] in "ab") != (key[2] in "ab")}
@@ -139,7 +129,7 @@ def test_a_cut_link_keeps_what_its_dialling_end_sends_and_the_rest_goes_on(tmp_p
             assert set(outcome.lost) <= set(range(BEFORE + DURING))
 
 
-def test_the_counts_of_verify_are_those_of_the_wire(tmp_path):
+def test_the_counts_of_verify_are_those_of_the_wire(tmp_path, start_lab):
     wants, links = INNER
     conf = deploy(tmp_path / "conf", wants, links)
     ports = dict(zip("abkc", free_ports(4), strict=True))
@@ -147,11 +137,8 @@ def test_the_counts_of_verify_are_those_of_the_wire(tmp_path):
     proxies = {(link["from"], link["to"]): Proxy(ports[link["to"]]) for link in plan["links"]}
     try:
         via = {link: proxy.port for link, proxy in proxies.items()}
-        lab = up(conf, via=via, ports=ports)
-        try:
-            found = verify(lab)
-        finally:
-            lab.stop()
+        lab = start_lab(conf, via=via, ports=ports)
+        found = verify(lab)
     finally:
         for proxy in proxies.values():
             proxy.close()
@@ -162,92 +149,81 @@ def test_the_counts_of_verify_are_those_of_the_wire(tmp_path):
     assert sum(sum(proxy.sent) for proxy in proxies.values()) == found.n_crossings > 0
 
 
-def test_an_unpruned_cycle_storms_and_the_validator_refuses_it(tmp_path):
+def test_an_unpruned_cycle_storms_and_the_validator_refuses_it(tmp_path, start_lab):
     """Three brokers, one topic on all three links, for one second."""
     conf = write_conf(tmp_path / "conf", {"t": [("b", "a"), ("c", "b"), ("c", "a")]})
     wrong = validate(conf)
     assert any(finding.startswith("'t' goes ") for finding in wrong)
-    lab = up(conf)
-    try:
-        with witnesses(lab.access, lab.up, qos=1) as clients:
-            number = clients.take_numbers(1)
-            clients.publish("a", "t", number)
-            copies: list[str] = []
+    lab = start_lab(conf)
+    with lab.clients() as clients:
+        number = clients.take_numbers(1)
+        clients.publish("a", "t", number)
+        copies: list[str] = []
 
-            def many() -> bool:
-                copies.extend(node for node, _ in clients.news())
-                return len(copies) > 100
-
-            assert wait_until(many, PATIENCE)  # a pruned topic would give three
-            time.sleep(1.0)
+        def many() -> bool:
             copies.extend(node for node, _ in clients.news())
-    finally:
-        lab.stop()
+            return len(copies) > 100
+
+        assert wait_until(many, PATIENCE)  # a pruned topic would give three
+        time.sleep(1.0)
+        copies.extend(node for node, _ in clients.news())
+    lab.stop()
     assert set(copies) == set("abc")
     pruned = deploy(tmp_path / "pruned", {"t": "abc"}, ("ab", "bc", "ac"))
     assert validate(pruned) == []
-    lab = up(pruned)
-    try:
-        assert verify(lab).findings == ()
-    finally:
-        lab.stop()
+    lab = start_lab(pruned)
+    assert verify(lab).findings == ()
 
 
-def test_a_redeploy_under_load_never_circles_and_ends_exact(tmp_path):
+def test_a_redeploy_under_load_never_circles_and_ends_exact(tmp_path, start_lab):
     """A ring is opened at another place: in a wrong order 't' would go round it."""
     wants = {"t": "abcd", "w": "ef"}
     before = deploy(tmp_path / "before", wants, ("ab", "bc", "cd", "ef"))
     after = deploy(tmp_path / "after", wants, ("bc", "cd", "ad", "ef"))
-    lab = up(before)
-    try:
-        with witnesses(lab.access, lab.up, qos=1) as clients:
-            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
-            streams = [("a", "t"), ("c", "t"), ("e", "w")]
-            flow = Streams(clients, streams)
-            flow.publish(50)
-            steps = redeploy(lab, before, after, done=lambda _: flow.publish(50))
-            clients.wait_for(probes_of(lab.plan, lab.up), PATIENCE)
-            flow.publish(50)
-            assert flow.wait_for_last(lambda i: list(wants[streams[i][1]]))
-            n_sent = 50 * (len(steps) + 2)
-            # Those that are not restarted notice nothing.
-            assert {step.node for step in steps} <= set("abcd")
-            assert [flow.outcome(node, 2) for node in "ef"] == [exact(n_sent)] * 2
-            for i, node in ((i, node) for i in (0, 1) for node in "abcd"):
-                outcome = flow.outcome(node, i)
-                assert [n for n in outcome.lost if n >= n_sent - 50] == []
-                # Sent again at a restart, by a bridge or by our client: never on and on.
-                assert flow.most_copies(node, i) <= len(steps) + 1
-                assert len(outcome.doubled) <= IN_FLIGHT * len(steps)
-        assert verify(lab).findings == ()
-        assert {tuple(sorted(link)) for link in lab.plan.links} == set(
-            map(tuple, ("bc", "cd", "ad", "ef"))
-        )
-    finally:
-        lab.stop()
+    lab = start_lab(before)
+    with lab.clients() as clients:
+        clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
+        streams = [("a", "t"), ("c", "t"), ("e", "w")]
+        flow = Streams(clients, streams)
+        flow.publish(50)
+        steps = redeploy(lab, before, after, done=lambda _: flow.publish(50))
+        clients.wait_for(link_probes(lab.plan, lab.up), PATIENCE)
+        flow.publish(50)
+        assert flow.wait_for_last(lambda i: list(wants[streams[i][1]]))
+        n_sent = 50 * (len(steps) + 2)
+        # Those that are not restarted notice nothing.
+        assert {step.node for step in steps} <= set("abcd")
+        assert [flow.outcome(node, 2) for node in "ef"] == [exact(n_sent)] * 2
+        for i, node in ((i, node) for i in (0, 1) for node in "abcd"):
+            outcome = flow.outcome(node, i)
+            assert [n for n in outcome.lost if n >= n_sent - 50] == []
+            # Sent again at a restart, by a bridge or by our client: never on and on.
+            assert flow.most_copies(node, i) <= len(steps) + 1
+            assert len(outcome.doubled) <= IN_FLIGHT * len(steps)
+    assert verify(lab).findings == ()
+    assert {tuple(sorted(link)) for link in lab.plan.links} == set(
+        map(tuple, ("bc", "cd", "ad", "ef"))
+    )
 
 
-def test_a_redeploy_of_a_secured_plan_brings_users_and_rights_along(tmp_path):
+def test_a_redeploy_of_a_secured_plan_brings_users_and_rights_along(tmp_path, start_lab):
     (tmp_path / "secrets").mkdir()
     options = {"secrets": tmp_path / "secrets", "tls": True}
     before = deploy(tmp_path / "before", {"t": "abc"}, ("ab", "bc"), **options)
     after = deploy(tmp_path / "after", {"t": "abc", "u": "abd"}, ("ac", "ab", "bd"), **options)
-    lab = up(before)
-    try:
-        old = {node: bridges_of(lab, node) for node in "abc"}
-        taken = set()
+    lab = start_lab(before)
+    old = {node: bridges_of(lab, node) for node in "abc"}
+    taken = set()
 
-        def look(step):
-            """Whoever crashes before its turn must come back as it was."""
-            taken.update({step.node} if step.action in ("start", "restart") else ())
-            assert {node for node in "abc" if bridges_of(lab, node) != old[node]} <= taken
+    def look(step):
+        """Whoever crashes before its turn must come back as it was."""
+        taken.update({step.node} if step.action in ("start", "restart") else ())
+        assert {node for node in "abc" if bridges_of(lab, node) != old[node]} <= taken
 
-        steps = redeploy(lab, before, after, done=look)
-        assert {step.action for step in steps} == {"reload", "start", "restart"}
-        assert verify(lab, n_messages=1).findings == ()
-        assert not (lab.place / "next").exists()
-    finally:
-        lab.stop()
+    steps = redeploy(lab, before, after, done=look)
+    assert {step.action for step in steps} == {"reload", "start", "restart"}
+    assert verify(lab, n_messages=1).findings == ()
+    assert not (lab.place / "next").exists()
 
 
 def bridges_of(lab, node: str) -> list[str]:
@@ -255,14 +231,11 @@ def bridges_of(lab, node: str) -> list[str]:
     return [line for line in text.split("\n") if line.startswith(("address", "topic"))]
 
 
-def test_verify_ends_and_says_so_when_messages_run_in_circles(monkeypatch, tmp_path):
-    monkeypatch.setattr("meshwright.lab.exercise.STORM", 1)  # a thousand copies are enough
+def test_verify_ends_and_says_so_when_messages_run_in_circles(monkeypatch, tmp_path, start_lab):
+    monkeypatch.setattr("meshwright.deploy.lab.traffic.STORM", 1)  # a thousand copies are enough
     conf = write_conf(tmp_path / "conf", {"t": [("b", "a"), ("c", "b"), ("c", "a")]})
-    lab = up(conf)
-    try:
-        found = verify(lab, n_messages=1)
-    finally:
-        lab.stop()
+    lab = start_lab(conf)
+    found = verify(lab, n_messages=1)
     assert found.findings[0].startswith("messages run in circles: a storm")
     assert found.n_extra > 900
 
@@ -336,13 +309,13 @@ def test_a_bridge_user_reads_and_writes_the_topics_of_its_link_and_no_other(secu
 
 
 @pytest.fixture
-def secured(tmp_path):
+def secured(tmp_path, start_lab):
     """Yield a lab whose brokers want credentials, and what strangers published in it."""
     (tmp_path / "secrets").mkdir()
     wants, links = INNER
     conf = deploy(tmp_path / "conf", {**wants, "v": "bk"}, links, secrets=tmp_path / "secrets")
     assert validate(conf) == []
-    lab = up(conf)
+    lab = start_lab(conf)
     watchers: list[mqtt.Client] = []
     heard: list[tuple[str, str]] = []
     ready: list[str] = []

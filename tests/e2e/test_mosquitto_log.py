@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
 from meshwright.workload.ingest import ingest
 
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from papers.registry import EXPERIMENTS
 
-from meshwright.experiments.registry import EXPERIMENTS
+import meshwright
 from tests.e2e.in_process import run_in_process
 
 QUICK = "ton11-fig18"
+PATIENCE = 180.0  # seconds at most for the first cell
 
 
 def test_the_list_shows_every_experiment_and_starts_no_spark(monkeypatch, capsys):
@@ -41,9 +45,9 @@ def test_the_list_as_json_has_both_sizes(monkeypatch, capsys):
     ("words", "message"),
     [
         (("ton11-fig1", "-o", "x"), "unknown experiment 'ton11-fig1'; did you mean"),
-        (("ton11-fig2",), "reproduce needs a place for its results: give -o DIR"),
+        (("ton11-fig2",), "reproduce needs a directory for its results: give -o DIR"),
         (("icdcs16-fig4", "-o", "x"), "Give the directory that holds them with --data DIR."),
-        (("icdcs16-fig4", "-o", "x", "--data", "nowhere"), "which is no directory"),
+        (("icdcs16-fig4", "-o", "x", "--data", "nowhere"), "which is not a directory"),
         (("icdcs16-fig4", "-o", "x", "--data", "."), "facebook100-cornell5/Cornell5.edges.txt.gz"),
     ],
 )
@@ -57,6 +61,24 @@ def test_what_cannot_be_run_is_refused_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_outside_a_clone_the_verb_says_that_it_needs_one(tmp_path):
+    package = Path(meshwright.__file__).parent
+    shutil.copytree(
+        package, tmp_path / "site" / "meshwright", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "meshwright", "reproduce", "--list"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "reproduce needs the papers' experiments, which are part of a clone" in done.stderr
+    assert "run `./meshwright reproduce` there" in done.stderr
+
+
 def test_a_killed_run_goes_on_where_it_was(monkeypatch, capsys, tmp_path, spark):
     out = tmp_path / "out"
     cells = out / "cells"
@@ -65,7 +87,10 @@ def test_a_killed_run_goes_on_where_it_was(monkeypatch, capsys, tmp_path, spark)
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
+        until = time.monotonic() + PATIENCE
         while process.poll() is None and not any(cells.glob("[!.]*.parquet")):
+            if time.monotonic() > until:
+                break
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
     stamps = {file.name: file.stat().st_mtime_ns for file in cells.glob("[!.]*.parquet")}

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from meshwright.datasets import read_table
+from meshwright.model.instance import Instance
+from meshwright.model.small_world import small_world
 from meshwright.overlay import design
-from meshwright.routing import simulate
-from meshwright.smallworld import chord_fingers, random_ring, small_world, write_overlay
-from meshwright.values import Instance
+from meshwright.overlay.dataset import write_overlay
+from meshwright.smallworld.fingers import chord_fingers
+from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.routing.simulate import simulate
+from meshwright.storage import read_table
 from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
 
@@ -74,7 +77,7 @@ def test_json_is_the_manifest_and_weights_are_read(spark, world, run):
 def test_a_plan_without_a_ring_is_flooded_by_tree(spark, world, run):
     code, out, err = run("plan", "-o", "r", "--routing", "tree", "-n", "20")
     assert (code, err) == (0, "")
-    assert "subscribers are missed where a topic is not connected" in out
+    assert "subscribers of disconnected topics are missed" in out
 
 
 @pytest.mark.parametrize(

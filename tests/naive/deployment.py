@@ -88,7 +88,7 @@ def edge_between(u: int, v: int) -> Edge:
 
 
 def has_cycle(edges: Iterable[Edge]) -> bool:
-    """Tell whether links, two between the same ends included, close a circle."""
+    """Return whether links, two between the same ends included, close a circle."""
     graph = nx.MultiGraph()
     graph.add_edges_from(edges)
     return any(
@@ -98,7 +98,7 @@ def has_cycle(edges: Iterable[Edge]) -> bool:
 
 
 def matches(pattern: str, topic: str) -> bool:
-    """Tell whether a filter matches a name, by the words of the MQTT standard."""
+    """Return whether a filter matches a name, by the words of the MQTT standard."""
     wanted, given = pattern.split("/"), topic.split("/")
     if given[0].startswith("$") and wanted[0] in ("+", "#"):
         return False

@@ -30,7 +30,7 @@ def is_over(
     max_edges: int | None = None,
     max_degree: int | None = None,
 ) -> bool:
-    """Tell whether a run may stop here: nothing to gain, or the budget does not allow it."""
+    """Return whether a run may stop here: nothing to gain, or the budget does not allow it."""
     if max_edges is not None and len(edges) >= max_edges:
         return len(edges) == max_edges
     best = least_degree_edge(interest, edges)

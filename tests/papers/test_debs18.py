@@ -10,16 +10,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meshwright.routing import Message
-from meshwright.routing.convey_kernel import (
+from meshwright.model.overlay import Overlay
+from meshwright.smallworld.routing.kernels.publications import Publication, new_tally, set_places
+from meshwright.smallworld.routing.kernels.ring import (
     NO_PIVOT,
     PIVOT_ALWAYS,
     PIVOT_IF_FINGER,
     convey,
     next_hops,
 )
-from meshwright.routing.tally_kernel import new_tally, place_all
-from meshwright.values import Overlay
+from meshwright.smallworld.routing.trace import Message
 from tests.naive import routing as naive
 from tests.naive.overlays import gain, tcc
 from tests.naive.small_worlds import chord, gswico_l, gswico_s, property_1, ring_edges
@@ -50,15 +50,15 @@ def arrays(figure: str):
     fingers = np.array(fingers_of(figure))
     reach = ((fingers - np.arange(N)[:, None]) % N).astype(np.int32)
     members, place = np.array(sorted(WANTING), np.int32), np.zeros(N, np.int32)
-    place_all(members, place)
-    return reach, members, place
+    set_places(members, place)
+    return reach, Publication(0, LOW, members, place, new_tally(1, N, 40))
 
 
 def hops_of_node_1(figure: str, routing: str) -> list[int]:
     """Return node 1's next hops by the kernel, after comparing them with the reference's."""
-    reach, members, place = arrays(figure)
+    reach, publication = arrays(figure)
     room = np.empty(6, np.int64)
-    count = next_hops(PIVOTS[routing], reach, members, place, LOW, HIGH - LOW, room)
+    count = next_hops(PIVOTS[routing], reach, publication, LOW, HIGH - LOW, room)
     got = [LOW + int(offset) for offset in room[:count]]
     assert got == getattr(naive, routing)(fingers_of(figure), WANTING, LOW, LOW, HIGH)
     return got
@@ -66,10 +66,9 @@ def hops_of_node_1(figure: str, routing: str) -> list[int]:
 
 def messages(figure: str, routing: str) -> list[Message]:
     """Return the messages of the range [1, 11) by the kernel, compared with the reference's."""
-    reach, members, place = arrays(figure)
-    stack, room, tally = np.empty((N, 3), np.int64), np.empty(6, np.int64), new_tally(1, N, 40)
-    pivot = PIVOTS[routing]
-    convey(pivot, reach, members, place, LOW, HIGH - LOW, stack, room, tally, 0)
+    reach, publication = arrays(figure)
+    stack, room, tally = np.empty((N, 3), np.int64), np.empty(6, np.int64), publication.tally
+    convey(PIVOTS[routing], reach, publication, HIGH - LOW, stack, room)
     got = [Message(*row) for row in tally.trace[: int(tally.n_messages[0])].tolist()]
     ref = naive.convey(getattr(naive, routing), fingers_of(figure), WANTING, LOW, HIGH)
     assert sorted(got) == sorted(ref)

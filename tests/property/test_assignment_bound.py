@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from meshwright.assignment.bound import lower_bound
-from tests.assignments import bounding_answer, plain
+from meshwright.content.bound import lower_bound
+from tests.assignments import bounding_assignment, plain
 from tests.naive import assignment_check as naive
 from tests.naive.assignment_optimum import optimum
 from tests.problems import small_problems
@@ -40,13 +40,13 @@ def test_the_optimum_is_at_most_every_feasible_answer(problem, data):
     broker = [
         data.draw(st.sampled_from(naive.in_time(small, s))) for s in range(problem.n_subscribers)
     ]
-    answer = bounding_answer(problem, np.array(broker))
+    assignment = bounding_assignment(problem, np.array(broker))
     best = optimum(small)
-    if answer.feasible:
+    if assignment.feasible:
         assert best is not None
-        assert lower_bound(problem).value - SLACK <= best <= answer.bandwidth + SLACK
+        assert lower_bound(problem).value - SLACK <= best <= assignment.bandwidth + SLACK
     else:
-        assert [found.constraint for found in answer.report.violations] == ["load"]
+        assert [found.constraint for found in assignment.report.violations] == ["load"]
 
 
 @given(small_problems(6, 4, with_density=True))

@@ -1,4 +1,4 @@
-"""The checker and the measures of answers against their naive twins."""
+"""The checker and the measures of assignments against their naive twins."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.assignment.check import check, is_covered
-from meshwright.assignment.volume_kernel import union_volume
-from tests.assignments import answers, plain, plain_filters
+from meshwright.content.check import check, is_covered
+from meshwright.content.kernels.volume import union_volume
+from tests.assignments import assignments, plain, plain_filters
 from tests.naive import assignment_check as naive
 from tests.problems import boxes, densities, small_problems
 
@@ -20,24 +20,26 @@ def close(value: float, reference: float) -> bool:
     return math.isclose(value, reference, rel_tol=1e-9, abs_tol=1e-9)
 
 
-@given(small_problems(6, 4, with_density=True).flatmap(answers))
+@given(small_problems(6, 4, with_density=True).flatmap(assignments))
 @settings(max_examples=200)
-def test_the_checker_counts_what_its_naive_twin_counts(answer):
-    ref = naive.violations(plain(answer.problem), answer.broker.tolist(), plain_filters(answer))
-    report = check(answer)
+def test_the_checker_counts_what_its_naive_twin_counts(assignment):
+    ref = naive.violations(
+        plain(assignment.problem), assignment.broker.tolist(), plain_filters(assignment)
+    )
+    report = check(assignment)
     got = {found.constraint: found.count for found in report.violations}
     assert got == ref
     assert report.feasible == (not ref)
     assert all(found.examples for found in report.violations)
 
 
-@given(small_problems(6, 4, with_density=True).flatmap(answers))
+@given(small_problems(6, 4, with_density=True).flatmap(assignments))
 @settings(max_examples=100)
-def test_measures_equal_their_naive_twins(answer):
-    problem = plain(answer.problem)
-    measures = answer.measures
-    assert close(answer.bandwidth, naive.bandwidth(problem, plain_filters(answer)))
-    served = [(s, b) for s, b in enumerate(answer.broker.tolist()) if b in problem.leaves]
+def test_measures_equal_their_naive_twins(assignment):
+    problem = plain(assignment.problem)
+    measures = assignment.measures
+    assert close(assignment.bandwidth, naive.bandwidth(problem, plain_filters(assignment)))
+    served = [(s, b) for s, b in enumerate(assignment.broker.tolist()) if b in problem.leaves]
     loads = {leaf: sum(b == leaf for _, b in served) for leaf in problem.leaves}
     n = len(problem.subscribers)
     factors = [
@@ -72,9 +74,9 @@ def test_a_box_is_covered_when_each_of_its_points_is(small, large):
 
 @given(some_boxes(5), st.none() | densities(2))
 def test_union_volume_equals_a_count_of_cells(found, density):
-    from meshwright.problem.density import no_density
+    from meshwright.model.density import no_density
 
-    low, high = (np.array([box[side] for box in found], np.float64) for side in (0, 1))
+    corners = np.array(found, np.float64)
     table = density.table if density else no_density(2)
     cells = []
     if density:
@@ -84,4 +86,4 @@ def test_union_volume_equals_a_count_of_cells(found, density):
             for i in range(len(x) - 1)
             for j in range(len(y) - 1)
         ]
-    assert union_volume(low, high, *table) == pytest.approx(naive.union_volume(found, cells))
+    assert union_volume(corners, table) == pytest.approx(naive.union_volume(found, cells))

@@ -1,4 +1,4 @@
-"""Every greedy method against its naive twin, and what must hold of every answer."""
+"""Every greedy method against its naive twin, and what must hold of every assignment."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.assignment import greedy
-from meshwright.assignment.balance import balance
-from meshwright.assignment.closest import closest, closest_balanced
-from meshwright.assignment.filters import fit_boxes, fit_filters
-from meshwright.assignment.fit_kernel import filter_volume
-from meshwright.assignment.greedy import GREEDY
-from meshwright.assignment.volume_kernel import union_volume
-from meshwright.problem.density import no_density
+from meshwright.content.boxes import fit_boxes
+from meshwright.content.filters import fit_filters
+from meshwright.content.kernels.fit import filter_volume
+from meshwright.content.kernels.volume import union_volume
+from meshwright.content.methods import greedy
+from meshwright.content.methods.balance import balance
+from meshwright.content.methods.closest import closest, closest_balanced
+from meshwright.content.methods.greedy import GREEDY
+from meshwright.model.density import no_density
 from tests.naive import assignment_greedy as naive
 from tests.problems import boxes as drawn_boxes
 from tests.problems import small_problems
@@ -40,22 +41,22 @@ def plain(problem) -> naive.Plain:
     )
 
 
-def filters_of(answer) -> dict[int, list[naive.Box]]:
-    tree = answer.problem.tree
+def filters_of(assignment) -> dict[int, list[naive.Box]]:
+    tree = assignment.problem.tree
     found = {}
     for broker in range(tree.n_brokers):
         if broker != tree.publisher:
-            low, high = answer.filters.of(broker)
+            low, high = assignment.filters.of(broker)
             rows = zip(low.tolist(), high.tolist(), strict=True)
             found[broker] = [(tuple(a), tuple(b)) for a, b in rows]
     return found
 
 
-def same(answer, run: naive.Greedy) -> None:
-    assert answer.broker.tolist() == run.leaf_of()
-    assert filters_of(answer) == run.filters
-    assert answer.notes["load_factor"] == run.factor
-    assert answer.notes["overloaded"] == run.overloaded
+def same(assignment, run: naive.Greedy) -> None:
+    assert assignment.broker.tolist() == run.leaf_of()
+    assert filters_of(assignment) == run.filters
+    assert assignment.notes["load_factor"] == run.factor
+    assert assignment.notes["overloaded"] == run.overloaded
 
 
 @given(small_problems(max_subscribers=10))
@@ -78,11 +79,11 @@ def test_gr_no_latency_equals_its_naive_twin(problem):
 @given(problem=small_problems(max_subscribers=10), seed=st.integers(0, 3))
 def test_the_evicting_variants_equal_their_naive_twins(now, problem, seed):
     method = greedy.gr_evict_now if now else greedy.gr_evict_later
-    answer = method(problem, seed)
+    assignment = method(problem, seed)
     most = greedy.EVICTIONS * problem.n_subscribers
     run = naive.gr_evict(plain(problem), now=now, seed=seed, most=most)
-    same(answer, run)
-    assert answer.notes["evictions"] == run.evicted
+    same(assignment, run)
+    assert assignment.notes["evictions"] == run.evicted
 
 
 @given(small_problems())
@@ -94,39 +95,41 @@ def test_closest_takes_the_nearest_leaf(problem):
 
 @given(small_problems(max_subscribers=10))
 def test_closest_balanced_equals_its_naive_twin(problem):
-    answer = closest_balanced(problem)
-    assert answer.broker.tolist() == naive.closest_balanced(plain(problem))
+    assignment = closest_balanced(problem)
+    assert assignment.broker.tolist() == naive.closest_balanced(plain(problem))
     limits = dict(
         zip(problem.tree.leaves.tolist(), problem.load_limits(problem.beta_max), strict=True)
     )
-    over = sum(max(0, load - limits.get(at, 0)) for at, load in enumerate(answer.loads.tolist()))
-    assert answer.notes["overloaded"] == over
+    over = sum(
+        max(0, load - limits.get(at, 0)) for at, load in enumerate(assignment.loads.tolist())
+    )
+    assert assignment.notes["overloaded"] == over
 
 
 @given(small_problems(max_subscribers=6))
 def test_balance_finds_the_least_load_balance_factor(problem):
     twin = plain(problem)
-    answer = balance(problem)
-    for j, leaf in enumerate(answer.broker.tolist()):
+    assignment = balance(problem)
+    for j, leaf in enumerate(assignment.broker.tolist()):
         assert leaf in twin.in_time(j)
     best = naive.least_factor(twin)
-    if answer.notes["overloaded"]:
+    if assignment.notes["overloaded"]:
         assert best == np.inf
     else:
         tree = problem.tree
-        used = tree.leaves[answer.loads[tree.leaves] > 0]
-        factor = max(answer.loads[used] / (tree.capacity[used] * problem.n_subscribers))
+        used = tree.leaves[assignment.loads[tree.leaves] > 0]
+        factor = max(assignment.loads[used] / (tree.capacity[used] * problem.n_subscribers))
         assert factor == pytest.approx(best)
-        assert answer.notes["load_factor"] == pytest.approx(best)
+        assert assignment.notes["load_factor"] == pytest.approx(best)
 
 
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None)
 @given(problem=small_problems(with_density=True))
 def test_every_answer_holds_its_boxes_nests_and_keeps_alpha(name, problem):
-    answer = METHODS[name](problem)
-    twin, found = plain(problem), filters_of(answer)
-    for j, leaf in enumerate(answer.broker.tolist()):
+    assignment = METHODS[name](problem)
+    twin, found = plain(problem), filters_of(assignment)
+    for j, leaf in enumerate(assignment.broker.tolist()):
         assert leaf in (twin.in_time(j) if name in (*IN_TIME, "balance") else twin.leaves)
         assert any(naive.inside(twin.box[j], box) for box in found[leaf])
     for broker, boxes in found.items():
@@ -141,7 +144,7 @@ def test_every_answer_holds_its_boxes_nests_and_keeps_alpha(name, problem):
 def test_fitted_boxes_hold_all_and_are_no_larger_than_one_box(drawn, alpha):
     low, high = drawn
     boxes = np.stack([low, high], axis=1)
-    density = tuple(no_density(2))
+    density = no_density(2)
     fitted = fit_boxes(boxes, alpha, density)
     assert 1 <= len(fitted) <= alpha
     for box in boxes:
@@ -178,4 +181,4 @@ def test_union_volumes_equal_a_count_of_cells(drawn):
     low, high = drawn
     rows = zip(low.tolist(), high.tolist(), strict=True)
     cells = naive.union([(tuple(a), tuple(b)) for a, b in rows])
-    assert union_volume(low, high, *no_density(low.shape[1])) == cells
+    assert union_volume(np.stack([low, high], axis=1), no_density(low.shape[1])) == cells

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from meshwright.assignment.methods import METHODS, assign
+from meshwright.content.methods.registry import METHODS, assign
 from tests.assignments import plain, plain_filters
 from tests.naive import assignment_check as naive
 from tests.naive.assignment_optimum import optimum
@@ -23,22 +23,22 @@ IGNORE_LATENCY = ("gr-no-latency", "closest", "closest-balanced")
 @settings(max_examples=25)
 def test_bound_optimum_and_every_feasible_answer_stand_in_this_order(method, problem):
     problem = problem.with_limits(alpha=min(problem.alpha, 2))
-    answer = assign(problem, method)
+    assignment = assign(problem, method)
     best = optimum(plain(problem))
-    assert (best is None) == (not answer.feasible and answer.obstacle is not None)
-    if answer.feasible:
+    assert (best is None) == (not assignment.feasible and assignment.obstacle is not None)
+    if assignment.feasible:
         assert best is not None
-        assert answer.bound.value - SLACK <= best <= answer.bandwidth + SLACK
+        assert assignment.bound.value - SLACK <= best <= assignment.bandwidth + SLACK
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 @given(problem=small_problems(8, 4, with_density=True))
 @settings(max_examples=25)
 def test_answers_break_nothing_but_what_cannot_be_kept(method, problem):
-    answer = assign(problem, method)
-    found = naive.violations(plain(problem), answer.broker.tolist(), plain_filters(answer))
-    assert set(found) == {violation.constraint for violation in answer.report.violations}
+    assignment = assign(problem, method)
+    found = naive.violations(plain(problem), assignment.broker.tolist(), plain_filters(assignment))
+    assert set(found) == {violation.constraint for violation in assignment.report.violations}
     assert set(found) <= ({"latency", "load"} if method in IGNORE_LATENCY else {"load"})
     if method in ("balance", "slp", "slp-leaves"):
-        assert ("load" in found) == (answer.obstacle is not None)
-    assert np.isfinite(answer.bandwidth)
+        assert ("load" in found) == (assignment.obstacle is not None)
+    assert np.isfinite(assignment.bandwidth)

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
-from meshwright.routing import ROUTINGS
-from meshwright.routing.protocols import router
-from meshwright.routing.tally_kernel import DELIVERIES, MISSED
-from meshwright.smallworld import SmallWorld, churn, design, violations
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.model.small_world import SmallWorld, violations
+from meshwright.overlay import design
+from meshwright.smallworld import churn
+from meshwright.smallworld.routing.kernels.publications import DELIVERIES, MISSED
+from meshwright.smallworld.routing.protocols import ROUTINGS, router
 from tests.naive.small_worlds import phases
 
 SOME = settings(max_examples=60)
@@ -175,7 +176,7 @@ def test_a_small_world_can_shrink_to_one_node_and_grow_again():
 
 def test_what_cannot_happen_is_refused():
     world = start({"a": {"x"}, "b": {"y"}}, "sl", {})
-    with pytest.raises(InputError, match="node 'a' is there already"):
+    with pytest.raises(InputError, match="node 'a' already exists"):
         churn.join(world, "a")
     with pytest.raises(InputError, match="there is no node 'c' among 2"):
         churn.leave(world, "c")

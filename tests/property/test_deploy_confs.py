@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.deployment import plan, read_conf, restart_order, validate, write_conf
-from meshwright.deployment.filters import PatternIndex, covers, meet
-from meshwright.deployment.plan import Line
-from meshwright.deployment.read import Conf
-from meshwright.deployment.validate import Carrier, carriers_of, circle_of, cycle_findings
+from meshwright.deploy import Conf, plan, read_conf, restart_order, validate, write_conf
+from meshwright.deploy.validate import Carrier, carriers_of, cycle_findings, find_cycle
 from meshwright.errors import InputError
+from meshwright.patterns.filters import PatternIndex, covers, meet
 from tests.deploying import brokers_of, deployed, overlay_of
 from tests.naive import deployment as naive
 
@@ -128,7 +126,7 @@ def test_relays_complete_any_connected_overlay(drawn, data, tree):
 def test_a_circle_is_found_where_its_naive_twin_finds_one(links):
     ends = [(u, v) for u, v in links if u != v]
     carriers = [Carrier(u, v, i, "x", "both") for i, (u, v) in enumerate(ends)]
-    found = circle_of(carriers)
+    found = find_cycle(carriers)
     assert bool(found) == naive.has_cycle(ends)
     if found:  # what it names is a circle by itself
         assert naive.has_cycle([(c.at, c.to) for c in found])
@@ -156,8 +154,7 @@ def mixed(old: Conf, new: Conf, state: dict[str, str]) -> Conf:
     """Return the configuration that is in force while a redeploy is under way."""
     files = {"old": old.brokers, "new": new.brokers}
     running = {node: files[which][node] for node, which in state.items() if which != "down"}
-    plan = {"topics": [], "brokers": new.plan["brokers"]}
-    return Conf(new.path, plan, running)
+    return Conf(new.path, replace(new.plan, routes=()), running)
 
 
 @settings(max_examples=100)
@@ -174,7 +171,7 @@ def test_no_state_on_the_way_to_a_new_plan_has_a_cycle(one, other, tree):
         if step.action != "reload":
             state[step.node] = "down" if step.action == "stop" else "new"
         now = mixed(old, new, state)
-        assert cycle_findings(carriers_of(now)[0], now) == []
+        assert cycle_findings(carriers_of(now), now) == []
         running = {n: lines[w][n] for n, w in state.items() if w != "down"}
         for name in NAMES:
             ends = [(u, v) for u, v, _ in set(edges_of(running, name)) if state.get(v) != "down"]
@@ -191,10 +188,14 @@ def test_a_broker_is_stopped_where_no_single_restart_is_free_of_cycles(tmp_path)
     # x gives up n1 - n2 for n0 - n2, y does the opposite: n0 and n1 wait for each other.
     pairs = [(node, topic) for node in NODES[:3] for topic in ("x", "y")]
     made = plan(overlay_of(pairs, combinations(NODES[:3], 2)), brokers_of(NODES[:3]))
-    x, y = Line("x", "both"), Line("y", "both")
+    links = (("n0", "n1"), ("n0", "n2"), ("n1", "n2"))
+    x, y = made.routes
     for name, first, second in (("old", y, x), ("new", x, y)):
-        links = {(0, 1): (x, y), (0, 2): (first,), (1, 2): (second,)}
-        write_conf(replace(made, links=links), tmp_path / name)
+        routes = (
+            replace(first, edges=(links[0], links[1])),
+            replace(second, edges=(links[0], links[2])),
+        )
+        write_conf(replace(made, links=links, routes=routes), tmp_path / name)
     steps = restart_order(tmp_path / "old", tmp_path / "new")
     told = [(step.action, step.node) for step in steps]
     assert told == [("stop", "n0"), ("restart", "n1"), ("start", "n0")]

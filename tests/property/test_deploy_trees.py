@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.deployment.tree_kernel import balanced_tree, shallow_tree, tree_depth
+from meshwright.deploy import Route
+from meshwright.deploy.kernels.trees import Loads, balanced_tree, new_graph, shallow_tree
 from tests.naive import deployment as naive
 
 
@@ -31,10 +32,15 @@ def graphs(draw):
     return n, edges, sorted(forced)
 
 
-def arrays(edges, forced):
+def graph_of(n, edges, forced):
     u = np.array([u for u, _ in edges], np.int64)
     v = np.array([v for _, v in edges], np.int64)
-    return u, v, np.array([edge in forced for edge in edges], np.bool_)
+    return new_graph(n, u, v, np.array([edge in forced for edge in edges], np.bool_))
+
+
+def search_of(n, edges, forced):
+    found = shallow_tree(graph_of(n, edges, forced), np.zeros(n, np.int64))
+    return found.via, found.depth, found.order
 
 
 def parents(edges, via):
@@ -44,8 +50,7 @@ def parents(edges, via):
 @given(graphs())
 def test_the_shallow_tree_equals_its_naive_twin(drawn):
     n, edges, forced = drawn
-    u, v, flags = arrays(edges, forced)
-    via, order, depth = shallow_tree(n, u, v, flags, np.zeros(n, np.int64))
+    via, depth, order = search_of(n, edges, forced)
     ref_depth, ref = naive.shallow(range(n), edges, forced)
     assert parents(edges, via) == ref
     assert order.tolist() == list(ref_depth)
@@ -56,22 +61,20 @@ def test_the_shallow_tree_equals_its_naive_twin(drawn):
 @given(graphs())
 def test_no_tree_is_shallower_than_the_shallow_one(drawn):
     n, edges, _ = drawn
-    u, v, flags = arrays(edges, [])
-    _, _, depth = shallow_tree(n, u, v, flags, np.zeros(n, np.int64))
+    _, depth, _ = search_of(n, edges, [])
     assert depth.max() == (nx.radius(nx.Graph(edges)) if edges else 0)
 
 
 @given(graphs(), st.lists(st.integers(0, 3), min_size=28, max_size=28))
 def test_the_balanced_tree_equals_its_naive_twin(drawn, loads):
     n, edges, forced = drawn
-    u, v, flags = arrays(edges, forced)
     link_load = np.array(loads[: len(edges)], np.int64)
     broker_load = np.array(loads[-n:], np.int64)
     ref_links = dict(zip(edges, link_load.tolist(), strict=True))
     ref_brokers = dict(enumerate(broker_load.tolist()))
     ref = naive.balanced(range(n), edges, ref_links, ref_brokers, forced)
-    place, broker = np.arange(len(edges)), np.arange(n)
-    via = balanced_tree(n, u, v, flags, place, link_load, broker, broker_load)
+    loads = Loads(np.arange(len(edges)), link_load, np.arange(n), broker_load)
+    via = balanced_tree(graph_of(n, edges, forced), loads)
     assert parents(edges, via) == ref
     assert list(ref_links.values()) == link_load.tolist()
     assert list(ref_brokers.values()) == broker_load.tolist()
@@ -83,7 +86,8 @@ def test_the_balanced_tree_equals_its_naive_twin(drawn, loads):
 
 @given(graphs())
 def test_a_trees_depth_is_its_radius(drawn):
-    n, edges, _ = drawn
+    _, edges, _ = drawn
     tree = sorted(nx.minimum_spanning_edges(nx.Graph(edges), data=False)) if edges else []
-    u, v, _ = arrays(sorted(tuple(sorted(edge)) for edge in tree), [])
-    assert tree_depth(n, u, v) == (nx.radius(nx.Graph(tree)) if tree else 0)
+    links = tuple((f"n{u}", f"n{v}") for u, v in tree)
+    route = Route("t", "t", "t", (), (), (), links)
+    assert route.depth == (nx.radius(nx.Graph(tree)) if tree else 0)

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
-from meshwright.overlay.engine import Rule
-from meshwright.overlay.levels.here import scan_here
-from meshwright.overlay.levels.run import level_edges
+from meshwright.overlay.greedy.level_order import level_edges, open_local_scan
+from meshwright.overlay.greedy.rule import Rule
 from tests.naive.legal_runs import first_wrong, is_over
 from tests.naive.overlays import degrees, gain, pairs
 from tests.strategies import instance_of, interests
@@ -19,7 +18,7 @@ ROOMS = st.sampled_from([1, 2, 4, 16])
 
 
 def run(interest, rule, room):
-    links, gains = level_edges(instance_of(interest), rule, scan_here, room=room)
+    links, gains = level_edges(instance_of(interest), rule, open_local_scan, min_candidates=room)
     return [tuple(link) for link in links.tolist()], gains.tolist()
 
 
@@ -49,7 +48,7 @@ def test_of_equal_gains_the_lowest_larger_degree_comes_first(interest):
 @given(interest=interests(), room=ROOMS, limit=st.integers(1, 4))
 def test_minmax_and_gpm_raise_the_maximum_degree_least(interest, room, limit):
     for max_degree in (None, limit):
-        edges, _ = run(interest, Rule(phases=True, max_degree=max_degree), room)
+        edges, _ = run(interest, Rule(rising_cap=True, max_degree=max_degree), room)
         assert first_wrong(interest, edges, phases=True) is None
         assert is_over(interest, edges, max_degree=max_degree)
 
@@ -57,11 +56,11 @@ def test_minmax_and_gpm_raise_the_maximum_degree_least(interest, room, limit):
 @SOME
 @given(interest=interests(9, 8), budget=st.integers(1, 12), limit=st.integers(1, 3))
 def test_gpm_stops_at_a_number_of_edges_too(interest, budget, limit):
-    edges, _ = run(interest, Rule(phases=True, max_degree=limit, max_edges=budget), 2)
+    edges, _ = run(interest, Rule(rising_cap=True, max_degree=limit, max_edges=budget), 2)
     assert first_wrong(interest, edges, phases=True) is None
     assert is_over(interest, edges, max_edges=budget, max_degree=limit)
 
 
 def test_low_is_refused():
     with pytest.raises(InputError, match="low compares two queues"):
-        level_edges(instance_of({0: {0}}), Rule(threshold=2), scan_here)
+        level_edges(instance_of({0: {0}}), Rule(threshold=2), open_local_scan)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from meshwright.kernels import threads
-from meshwright.overlay import bounds, design, engine, spidercast
-from meshwright.overlay.engine import Path, Rule, greedy_edges, is_dense
+from meshwright.overlay import bounds, design
+from meshwright.overlay.greedy import key_order
+from meshwright.overlay.greedy.key_order import Options, greedy_edges, is_dense
+from meshwright.overlay.greedy.rule import Rule
+from meshwright.runtime import threads
 from tests.naive import links, overlays
 from tests.strategies import instance_of, interests
 
@@ -129,11 +132,11 @@ def test_todays_overlays_equal_their_naive_twins(interest):
 RULES = {
     "gm": (Rule(), overlays.gm),
     "gm by id": (Rule(by_degree=False), lambda interest: overlays.gm(interest, "id")),
-    "minmax": (Rule(phases=True), overlays.minmax),
+    "minmax": (Rule(rising_cap=True), overlays.minmax),
     "low": (Rule(threshold=Fraction(2)), lambda interest: overlays.low(interest, Fraction(2))),
 }
-paths = st.builds(
-    Path,
+all_options = st.builds(
+    Options,
     table=st.booleans(),
     cache=st.integers(1, 5) | st.just(32),
     block=st.integers(1, 5) | st.just(128),
@@ -145,10 +148,10 @@ paths = st.builds(
 
 @pytest.mark.parametrize("rule", RULES)
 @SOME
-@given(interest=interests(9, 7) | st.sampled_from(EDGE_CASES), path=paths)
-def test_every_path_equals_the_naive_twin(rule, interest, path):
+@given(interest=interests(9, 7) | st.sampled_from(EDGE_CASES), options=all_options)
+def test_every_path_equals_the_naive_twin(rule, interest, options):
     chosen, twin = RULES[rule]
-    got, _ = greedy_edges(instance_of(interest), chosen, path=path)
+    got, _ = greedy_edges(instance_of(interest), chosen, options=options)
     assert [tuple(edge) for edge in got.tolist()] == twin(interest)
 
 
@@ -156,17 +159,17 @@ def test_every_path_equals_the_naive_twin(rule, interest, path):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, monkeypatch):
     monkeypatch.setattr(threads, "SMALLEST", 16)  # so that both threads have something to do
-    monkeypatch.setattr(engine, "SMALLEST", 1)
+    monkeypatch.setattr(key_order, "SMALLEST", 1)
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 12, 120)
     interest = {
         v: set(rng.choice(40, size, replace=False).tolist()) for v, size in enumerate(sizes)
     }
     instance = instance_of(interest)
-    some = [Path(table=t, threads=n) for t in (True, False) for n in (1, 2)]
-    some += [Path(table=False, cache=4), Path(table=True, block=7, wide=True)]
-    some += [Path(table=True, words=False)]
-    found = [greedy_edges(instance, RULES[rule][0], path=path) for path in some]
+    some = [Options(table=t, threads=n) for t in (True, False) for n in (1, 2)]
+    some += [Options(table=False, cache=4), Options(table=True, block=7, wide=True)]
+    some += [Options(table=True, words=False)]
+    found = [greedy_edges(instance, RULES[rule][0], options=options) for options in some]
     for edges_found, gains_found in found[1:]:
         assert edges_found.tolist() == found[0][0].tolist()
         assert gains_found.tolist() == found[0][1].tolist()
@@ -176,8 +179,8 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
 def test_interests_of_several_words_give_the_same_edges(rule):
     instance = many_topics(60, 200)
     rows, *others = (
-        greedy_edges(instance, RULES[rule][0], path=path)[0].tolist()
-        for path in (Path(table=False), Path(table=True), Path(table=True, words=False))
+        greedy_edges(instance, RULES[rule][0], options=options)[0].tolist()
+        for options in (Options(table=False), Options(table=True), Options(table=True, words=False))
     )
     assert others == [rows, rows]
 
@@ -197,7 +200,8 @@ def test_spidercast_and_bounds_are_the_same_with_words_and_without(monkeypatch):
     links_found = design(instance, "spidercast", max_degree=5, certify=False).edges.tolist()
     partial = design(instance, "gpa", max_edges=30)
     complete = design(instance, "gm")
-    for module in (spidercast, bounds):
+    # `methods` has a function of that name too.
+    for module in (import_module("meshwright.overlay.methods.spidercast"), bounds):
         monkeypatch.setattr(module, "new_words", lambda n, *_: np.zeros((0, n), np.uint64))
     again = design(instance, "spidercast", max_degree=5, certify=False)
     assert again.edges.tolist() == links_found

@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.overlay import design
-from meshwright.routing import ROUTINGS, trace
-from meshwright.routing.protocols import router
-from meshwright.routing.simulate import new_draws, simulate_range
-from meshwright.routing.tally_kernel import DELIVERIES, HOPS_MAX, MISSED, OVERHEAD
-from meshwright.routing.trace import parents, sketch
+from meshwright.smallworld.routing.kernels.publications import (
+    DELIVERIES,
+    HOPS_MAX,
+    MISSED,
+    OVERHEAD,
+)
+from meshwright.smallworld.routing.protocols import ROUTINGS, router
+from meshwright.smallworld.routing.simulate import new_draws, simulate_range
+from meshwright.smallworld.routing.trace import parents, sketch, trace
 from tests.naive import routing as naive
 from tests.naive.random_numbers import stream, uniform
 from tests.strategies import instance_of, interests

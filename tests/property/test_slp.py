@@ -1,4 +1,4 @@
-"""SLP on small problems: what its answers always keep, and its parts against naive twins."""
+"""SLP on small problems: what its assignments always keep, and its parts against naive twins."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshwright.assignment.answer import Answer
-from meshwright.assignment.filters import fit_filters
-from meshwright.assignment.slp import slp, slp_leaves
-from meshwright.assignment.slp.audience import Audience, unpack
-from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
-from meshwright.assignment.slp.one_level import volumes_of
-from meshwright.assignment.slp.program import Program
-from meshwright.problem.latency import marks_in_time
+from meshwright.content.assignment import Assignment
+from meshwright.content.boxes import Boxes, box_volumes
+from meshwright.content.filters import fit_filters
+from meshwright.content.problem.latency import marks_in_time
+from meshwright.content.slp import slp, slp_leaves
+from meshwright.content.slp.backend import MemoryBackend
+from meshwright.content.slp.candidates import candidate_boxes
+from meshwright.content.slp.program import Program
+from meshwright.content.subscribers import unpack
 from tests.naive import slp as naive
 from tests.problems import small_problems
 
 
-def kinds(answer):
-    return {violation.constraint for violation in answer.report.violations}
+def kinds(assignment):
+    return {violation.constraint for violation in assignment.report.violations}
 
 
 @settings(max_examples=60, deadline=None)
 @given(small_problems())
 def test_every_answer_keeps_all_but_the_load_and_that_when_it_can(problem):
     for method in (slp, slp_leaves):
-        answer = method(problem, seed=3)
-        assert kinds(answer) <= {"load"}
-        if kinds(answer):
-            assert answer.notes["overloaded"] > 0
+        assignment = method(problem, seed=3)
+        assert kinds(assignment) <= {"load"}
+        if kinds(assignment):
+            assert assignment.notes["overloaded"] > 0
         else:
-            assert answer.bandwidth >= answer.bound.value * (1 - 1e-9)
+            assert assignment.bandwidth >= assignment.bound.value * (1 - 1e-9)
 
 
 # --- parts against the paper's letter ---------------------------------------------------------
@@ -56,10 +57,10 @@ def rows(boxes):
     return sorted((tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True))
 
 
-def audience(problem, members):
-    marks = marks_in_time(problem)[members]
-    location, low, high = problem.location[members], problem.low[members], problem.high[members]
-    return Audience(np.asarray(members, np.int64), location, low, high, marks)
+def some_members(problem, rows):
+    leaves = np.arange(len(problem.tree.leaves))
+    table = MemoryBackend(problem).members([problem.tree.publisher], leaves)
+    return table.rows.pick(np.asarray(rows, np.int64))
 
 
 @settings(max_examples=80, deadline=None)
@@ -79,16 +80,16 @@ def test_the_program_has_the_value_of_the_papers(problem, data):
     n = problem.n_subscribers
     n_load = data.draw(st.integers(1, n))
     n_first = data.draw(st.integers(n_load, n))
-    everyone, load = audience(problem, range(n)), audience(problem, range(n_load))
+    everyone, load = some_members(problem, range(n)), some_members(problem, range(n_load))
     candidates = candidate_boxes(Boxes(problem.low, problem.high))
-    volumes = volumes_of(candidates, problem.density_table)
+    volumes = box_volumes(candidates, problem.density_table)
     room = problem.beta * problem.leaf_capacity * n_load
     program = Program(candidates, volumes, load, everyone, room, problem.alpha)
     penalty = float(volumes.max()) or 1.0
     rectangles = rows(candidates)
     for more in ([], range(n_load, n_first), range(n_first, n)):
         if len(more):
-            program.add_cover(audience(problem, more))
+            program.add_cover(some_members(problem, more))
         fraction = program.solve()
         last = more[-1] + 1 if len(more) else n_load if not program.n_cover_rows else n_first
         value, over, _ = naive.lp_relax(
@@ -121,5 +122,5 @@ def test_where_the_papers_algorithm_ends_so_does_ours_with_a_feasible_answer(pro
         return
     literal = problem.tree.leaves[np.array(leaf)]
     fitted = fit_filters(problem, literal)
-    assert Answer(problem, "literal", literal, fitted).feasible
+    assert Assignment(problem, "literal", literal, fitted).feasible
     assert slp(problem, seed=2).feasible

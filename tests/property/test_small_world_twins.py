@@ -7,8 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from meshwright.smallworld import chord_fingers, gswico_fingers, gswico_ring, small_world
+from meshwright.model.small_world import small_world
+from meshwright.smallworld.fingers import chord_fingers, gswico_fingers
 from meshwright.smallworld.greedy import circle_edges, finger_edges
+from meshwright.smallworld.ring import gswico_ring
 from tests.naive import small_worlds as naive
 from tests.strategies import instance_of, interests
 

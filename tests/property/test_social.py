@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.workload.social_kernel import PRECISION, ROUNDS, odds_inside, permuted
+from meshwright.workload.kernels.social import PRECISION, ROUNDS, odds_inside, permuted
 from tests.naive import social as naive
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.evaluation.diameter_kernel import evaluate_sub_overlay
-from meshwright.evaluation.topics import exact_up_to, topic_rows
+from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
-from meshwright.values import Overlay
+from meshwright.overlay.kernels.topics import N_COLUMNS, evaluate_sub_overlay
+from meshwright.overlay.topics import exact_up_to, topic_rows
 from tests.reports import crowd
 from tests.strategies import instance_of, interests
 
@@ -80,7 +80,9 @@ def graphs(draw):
 def test_a_diameter_is_exact_or_bounded_from_both_sides(drawn, exact_up_to):
     n, links = drawn
     one, other = (np.array([link[k] for link in links], np.int32) for k in (0, 1))
-    components, largest, low, high = evaluate_sub_overlay(n, one, other, exact_up_to)
+    row = np.zeros(N_COLUMNS, np.int64)
+    evaluate_sub_overlay(n, one, other, exact_up_to, row)
+    components, largest, low, high = row.tolist()
     graph = nx.Graph(links)
     graph.add_nodes_from(range(n))
     parts = [graph.subgraph(part) for part in nx.connected_components(graph)]

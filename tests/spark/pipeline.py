@@ -1,6 +1,6 @@
-"""Ingest, design, check, simulate and the rest on a master given by its URL; prints the digests.
+"""Run every stage on the master with the given URL and print the digests.
 
-Run as a process of its own, since a process has but one Spark:
+It runs in a process of its own, because a process has only one Spark:
 pipeline.py DIRECTORY all|flow|design [MASTER]
 """
 
@@ -10,22 +10,26 @@ import json
 import sys
 from pathlib import Path
 
-from meshwright.evaluation.check import check
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from meshwright.cli.reproduce import require_papers
+from meshwright.content.problem import generate as content
+from meshwright.content.problem import ingest as content_ingest
+from meshwright.content.problem.synthetic import content_arguments
+from meshwright.overlay.check import check
 from meshwright.overlay.dataset import load_overlay
-from meshwright.overlay.levels.design import design_on_spark
-from meshwright.problem import generate as content
-from meshwright.problem import ingest as content_ingest
-from meshwright.problem.arguments import content_arguments
-from meshwright.routing.digest import overlay_digest
-from meshwright.routing.on_spark import simulate_on_spark
-from meshwright.spark.session import spark_session
+from meshwright.overlay.greedy.spark_design import design_on_spark
+from meshwright.runtime.progress import no_progress
+from meshwright.runtime.session import spark_session
+from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
 from meshwright.workload.generate import generate
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sample import sample
 from meshwright.workload.statistics import statistics
 
 EDGES = "".join(f"ü{i * 37 % 401:03d} ü{i * i % 397:03d}\n" for i in range(1500)) + "only\n"
-TASKS = {"part": 1000, "little": 100}  # rounds of many tasks
+TASKS = {"task_positions": 1000, "local_positions": 100}  # so that a round has many tasks
 
 
 def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, object]:
@@ -37,13 +41,14 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
     found: dict[str, object] = {
         "ingest": users["digest"],
         "n_rejected": users["n_rejected"],
-        "design": overlay_digest(load_overlay(place / "o")),
+        "design": load_overlay(place / "o").digest,
     }
     if what == "design":
         return found
     found["check"] = list(check(spark, place / "o").findings)
     routed = simulate_on_spark(spark, place / "o", place / "run", routing="tree", publications=9000)
     found["simulate"] = routed["digest"]
+    found["reproduce"] = reproduce(spark, place / "papers")
     if what == "flow":
         return found
     drawn = generate(
@@ -65,6 +70,26 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
         "sample": few["digest"],
         "stats": json.loads(json.dumps(stats)),
     }
+
+
+def reproduce(spark: SparkSession, place: Path) -> list[int]:
+    """Return the edges of the cells of an experiment; `papers` is shipped with it."""
+    require_papers()
+    from papers.model import Cell, Experiment
+    from papers.run import run_experiments
+    from papers.workloads import family
+
+    def cells(full: bool) -> list[Cell]:
+        workload = family("unif", 30, 20, (2, 5), 1)
+        given = [{"workload": workload, "method": method, "seed": 1} for method in ("gm", "minmax")]
+        return [Cell("measure_overlay:overlay", one) for one in given]
+
+    experiment = Experiment("ton11-fig2", "a trial", cells, lambda rows, title: "<svg/>", "", "")
+    (outcome,) = run_experiments(
+        spark, [experiment], place, data=None, full=False, progress=no_progress()
+    )
+    assert not outcome.problem, outcome.problem
+    return pq.read_table(place / "ton11-fig2" / "cells.parquet")["edges"].to_pylist()
 
 
 if __name__ == "__main__":

@@ -1,32 +1,39 @@
-"""`slp` on Spark: every question about all subscribers has the answer that it has in memory."""
+"""`slp` on Spark: every question about all subscribers has the same answer as in memory."""
 
 from __future__ import annotations
+
+from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from meshwright.assignment import flow
-from meshwright.assignment.dataset import certificate, check_claims, load_answer
-from meshwright.assignment.flow import place
-from meshwright.assignment.slp import Settings, on_spark_tasks, slp, slp_leaves
-from meshwright.assignment.slp.audience import Choice, pack
-from meshwright.assignment.slp.candidates import Boxes, candidate_boxes
-from meshwright.assignment.slp.clusters import grow_cuts
-from meshwright.assignment.slp.levels import _InMemory
-from meshwright.assignment.slp.on_spark_crowd import SparkCrowd
-from meshwright.assignment.slp.on_spark_repair import repair_on_spark
-from meshwright.assignment.slp.on_spark_rows import ROWS
-from meshwright.assignment.slp.on_spark_run import assign_on_spark
-from meshwright.assignment.slp.repair import repair
-from meshwright.datasets import staging
+from meshwright.content.boxes import Boxes, coarser
+from meshwright.content.dataset import certificate, check_claims, load_assignment
+from meshwright.content.methods import flow
+from meshwright.content.methods.flow import place
+from meshwright.content.problem import BrokerTree, Problem, load_problem
+from meshwright.content.problem.dataset import write_problem
+from meshwright.content.problem.latency import marks_in_time
+from meshwright.content.problem.synthetic import content_arguments, draw_problem
+from meshwright.content.slp import Settings, slp, slp_leaves
+from meshwright.content.slp.backend import MemoryBackend
+from meshwright.content.slp.candidates import candidate_boxes, grow_splits
+from meshwright.content.slp.members import (
+    TargetFilters,
+    count_cells,
+    draw,
+    partition_by,
+    super_subscriptions,
+    uncovered,
+)
+from meshwright.content.slp.repair import repair
+from meshwright.content.slp.spark_backend import SparkBackend, assign_on_spark
+from meshwright.content.stored import open_problem
+from meshwright.content.subscribers import pack
 from meshwright.errors import InputError
-from meshwright.problem import BrokerTree, Problem, load_problem
-from meshwright.problem.arguments import content_arguments
-from meshwright.problem.dataset import write_problem
-from meshwright.problem.latency import marks_in_time
-from meshwright.problem.sets import draw_problem
-from meshwright.spark.paths import read_parquet
+from meshwright.runtime.paths import read_parquet, uri
+from meshwright.storage import staging
 from tests.e2e.in_process import run_in_process
 
 
@@ -47,69 +54,60 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def audience_arrays(audience):
-    return audience.ids, audience.location, audience.low, audience.high, audience.marks
+def arrays(members):
+    return [getattr(members, field.name) for field in fields(members)]
 
 
 @pytest.fixture(scope="module")
 def both(spark, problem_path, tmp_path_factory):
-    """Those at the publisher, in memory and on Spark in three partitions."""
-    problem = load_problem(problem_path)
-    targets = np.arange(len(problem.tree.leaves))
-    rows = read_parquet(spark, problem_path / "subscribers.parquet").select(*ROWS.names)
+    """The subscribers at the publisher, in memory and on Spark in three partitions."""
+    problem, stored = load_problem(problem_path), open_problem(problem_path)
+    publisher, leaves = [problem.tree.publisher], np.arange(len(problem.tree.leaves))
     with staging(tmp_path_factory.mktemp("scratch") / "a", "assignment") as stage:
-        crowd = SparkCrowd(spark, problem, rows.repartition(3), stage)
-        publisher = problem.tree.publisher
-        yield (
-            problem,
-            _InMemory(problem).gather(publisher, targets),
-            crowd.gather(publisher, targets),
-        )
+        on_spark = SparkBackend(spark, stored, stage, 3).members(publisher, leaves)
+        yield problem, MemoryBackend(problem).members(publisher, leaves), on_spark
 
 
-def some_choice(problem, members):
-    """Return a box around half of what everyone wants for each target, another for some."""
-    reference = members.draw(100, 3)
-    boxes = candidate_boxes(
-        members.super_subscriptions(grow_cuts(reference.location, reference.low, reference.high, 8))
-    )
+def some_filters(problem, table):
+    """Return candidate boxes, each in the filters of about half of the targets."""
+    reference = draw(table, 100, 3)
+    splits = grow_splits(reference.location, reference.low, reference.high, 8)
+    boxes = candidate_boxes(super_subscriptions(table, splits))
     random = np.random.default_rng(2)
-    taken = random.random((len(boxes.low), len(problem.tree.leaves))) < 0.5
-    return Choice(boxes, pack(taken))
+    taken = random.random((boxes.size, len(problem.tree.leaves))) < 0.5
+    return TargetFilters(boxes, pack(taken))
 
 
 def test_samples_are_the_same_as_in_memory(both):
     _, here, there = both
     assert there.size == here.size
     for count, seed in ((10, 1), (100, 2), (10_000, 3)):
-        ours, theirs = here.draw(count, seed), there.draw(count, seed)
-        assert same(audience_arrays(ours), audience_arrays(theirs))
+        assert same(arrays(draw(here, count, seed)), arrays(draw(there, count, seed)))
 
 
 def test_clusters_have_the_same_boxes(both):
     _, here, there = both
-    reference = here.draw(100, 3)
+    reference = draw(here, 100, 3)
     for count in (1, 7, 40):
-        cuts = grow_cuts(reference.location, reference.low, reference.high, count)
-        assert same(here.super_subscriptions(cuts), there.super_subscriptions(cuts))
+        splits = grow_splits(reference.location, reference.low, reference.high, count)
+        assert same(super_subscriptions(here, splits), super_subscriptions(there, splits))
 
 
 def test_the_same_are_uncovered(both):
     problem, here, there = both
-    choice = some_choice(problem, here)
-    small = Choice(Boxes(choice.boxes.low[:3], choice.boxes.high[:3]), choice.marks[:3])
-    for chosen, most in ((choice, 5), (small, 5), (small, 1000)):
-        n_ours, ours = here.uncovered(chosen, most, 9)
-        n_theirs, theirs = there.uncovered(chosen, most, 9)
+    filters = some_filters(problem, here)
+    small = TargetFilters(filters.boxes.pick(slice(3)), filters.owners[:3])
+    for chosen, most in ((filters, 5), (small, 5), (small, 1000)):
+        n_ours, ours = uncovered(here, chosen, most, 9)
+        n_theirs, theirs = uncovered(there, chosen, most, 9)
         assert n_ours == n_theirs
-        assert same(audience_arrays(ours), audience_arrays(theirs))
+        assert same(arrays(ours), arrays(theirs))
     assert n_ours > 0
-    everything = Choice(
-        Boxes(here.low.min(axis=0)[None], here.high.max(axis=0)[None]),
-        pack(np.ones((1, len(problem.tree.leaves)), np.bool_)),
-    )
-    assert there.uncovered(everything, 5, 9)[0] == 0
-    assert there.uncovered(everything, 5, 9)[1].size == 0
+    low, high = here.rows.low.min(axis=0), here.rows.high.max(axis=0)
+    all_targets = pack(np.ones((1, len(problem.tree.leaves)), np.bool_))
+    everything = TargetFilters(Boxes(low[None], high[None]), all_targets)
+    count, nobody = uncovered(there, everything, 5, 9)
+    assert (count, nobody.size) == (0, 0)
 
 
 @pytest.mark.parametrize("most_cells", [1 << 21, 64])
@@ -117,35 +115,38 @@ def test_the_same_are_uncovered(both):
 def test_everyone_goes_to_the_same_target(both, monkeypatch, most_cells, room):
     monkeypatch.setattr(flow, "MOST_CELLS", most_cells)
     problem, here, there = both
-    choice = some_choice(problem, here)
-    masks, counts = here.groups(choice)
-    assert same((masks, counts), there.groups(choice))
+    filters = some_filters(problem, here)
     limits = np.floor(problem.load_limits(problem.beta) * room).astype(np.int64)
-    placement = place(masks, counts, limits)
-    target = here.settle(choice, placement)
-    children = list(range(len(limits)))
-    rows = there.settled(choice, placement, children).select("subscriber", "at").toArrow()
-    rows = rows.sort_by("subscriber")
-    assert rows.column("subscriber").to_pylist() == list(range(here.size))
-    assert rows.column("at").to_pylist() == target.tolist()
-    density = problem.density_table
-    (boxes, owner), (other, other_owner) = (
-        everyone.fit(choice, placement, problem.alpha, density) for everyone in (here, there)
-    )
-    assert same((*boxes, owner), (*other, other_owner))
+    found = []
+    for table in (here, there):
+        cells = count_cells(table, filters.covering, problem.n_dimensions)
+        placement = place(cells.masks, cells.members, limits)
+        partition = partition_by(table, cells, placement, len(limits))
+        fitted = table.fit(
+            partition.target_of, partition.loads, problem.alpha, problem.density_table
+        )
+        found.append((cells, partition, fitted))
+    (cells, ours, (boxes, owner)), (other_cells, theirs, (other_boxes, other_owner)) = found
+    assert same(cells[1:], other_cells[1:])
+    assert same((ours.shares, ours.target), (theirs.shares, theirs.target))
+    assert same((*boxes, owner), (*other_boxes, other_owner))
+    target = ours.target_of(here.rows)
+    # The order is that of `spread`, by which other methods divide groups.
+    group_of = flow.group_rows(filters.covering(here.rows))[1]
+    reference = flow.spread(placement, group_of, here.rows.low, here.rows.high, len(limits))
+    assert target.tolist() == reference.tolist()
+    assert np.bincount(target[target >= 0], minlength=len(limits)).tolist() == ours.loads.tolist()
 
 
-def test_too_many_boxes_of_a_target_are_coarsened_soundly(monkeypatch):
+def test_too_many_boxes_of_a_target_are_coarsened_soundly():
     random = np.random.default_rng(4)
     low = random.random((1000, 2))
     boxes = np.stack((low, low + random.random((1000, 2)) / 8), axis=1)
-    monkeypatch.setattr(on_spark_tasks, "MOST_BOXES", 40)
-    coarse = on_spark_tasks.coarser(boxes)
+    coarse = coarser(boxes, 40)
     assert len(coarse) == 40
     held = (coarse[None, :, 0] <= boxes[:, None, 0]) & (coarse[None, :, 1] >= boxes[:, None, 1])
     assert held.all(axis=2).any(axis=1).all()
-    assert on_spark_tasks.coarser(boxes[:40]) is not coarse
-    assert np.array_equal(on_spark_tasks.coarser(boxes[:40]), boxes[:40])
+    assert np.array_equal(coarser(boxes[:40], 40), boxes[:40])
 
 
 FEW = Settings(load_sample=4, sample=30, clusters=3, roundings=2, tightenings=1)
@@ -153,7 +154,7 @@ FEW = Settings(load_sample=4, sample=30, clusters=3, roundings=2, tightenings=1)
 
 def assert_equal_answers(path, ours, manifest):
     """Assert that what Spark wrote is the answer in memory, its claims included."""
-    theirs = load_answer(path)
+    theirs = load_assignment(path)
     assert theirs.broker.tolist() == ours.broker.tolist()
     for name in ("broker", "low", "high"):
         assert np.array_equal(getattr(theirs.filters, name), getattr(ours.filters, name))
@@ -198,19 +199,23 @@ def test_the_same_move_so_that_others_find_room(spark, problem_path, tmp_path, b
                 leaf_of[j] = i
         if leaf_of[j] >= 0:
             room[leaf_of[j]] -= 1
-    n_without = int((leaf_of < 0).sum())
-    ours, n_over = repair(problem, marks, leaf_of)
-    assert n_over < n_without
-    assert ((ours != leaf_of) & (leaf_of >= 0)).any()
-    at = np.where(leaf_of >= 0, leaves[leaf_of], -1)
-    pairs = pa.table({"subscriber": np.arange(n, dtype=np.int32), "at": at.astype(np.int32)})
-    rows = read_parquet(spark, problem_path / "subscribers.parquet").select(*ROWS.names)
+    at = np.where(leaf_of >= 0, leaves[leaf_of], -1).astype(np.int32)
+    here = MemoryBackend(problem)
+    here.broker[:] = at
+    n_over = repair(problem, here)
+    assert n_over < (at < 0).sum()
+    assert ((here.broker != at) & (at >= 0)).any()
+    pairs = pa.table({"subscriber": np.arange(n, dtype=np.int32), "broker": at})
+    rows = read_parquet(spark, problem_path / "subscribers.parquet").drop("name")
     rows = rows.join(spark.createDataFrame(pairs), "subscriber")
+    stored = open_problem(problem_path, {"beta": 1.0, "beta_max": beta_max})
     with staging(tmp_path / "a", "assignment") as stage:
-        repaired, n_theirs = repair_on_spark(spark, problem, rows, n_without, stage)
-        theirs = repaired.select("subscriber", "at").toArrow().sort_by("subscriber")
-    assert n_theirs == n_over
-    assert theirs.column("at").to_pylist() == leaves[ours].tolist()
+        there = SparkBackend(spark, stored, stage, 3)
+        rows.write.partitionBy("broker").parquet(uri(stage.scratch("moved") / "step=0"))
+        there._steps, there._n_moves = {broker: [0] for broker in set(at.tolist())}, 1
+        assert repair(stored, there) == n_over
+        theirs = there.subscribers(leaves.tolist()).frame.toArrow().sort_by("subscriber")
+    assert theirs.column("broker").to_pylist() == here.broker.tolist()
 
 
 def test_who_finds_no_room_is_told_and_served_as_in_memory(spark, problem_path, tmp_path):
@@ -233,7 +238,7 @@ def test_who_finds_no_room_is_told_and_served_as_in_memory(spark, problem_path, 
 
 
 def test_other_methods_run_in_memory_alone(spark, problem_path, tmp_path):
-    with pytest.raises(InputError, match="gr-star goes from subscriber to subscriber"):
+    with pytest.raises(InputError, match="gr-star does not run on Spark; slp, slp-leaves do"):
         assign_on_spark(spark, problem_path, tmp_path / "a", method="gr-star")
     assert not (tmp_path / "a").exists()
 
@@ -247,7 +252,7 @@ def test_one_broker_and_boxes_that_are_all_equal(spark, tmp_path):
     assert ours.fractional is None
     assert manifest["fractional"] is None
     assert manifest["bandwidth"] == ours.bandwidth == manifest["bound"]
-    assert load_answer(tmp_path / "a").broker.tolist() == [1] * 9
+    assert load_assignment(tmp_path / "a").broker.tolist() == [1] * 9
 
 
 def test_the_command_line_assigns_on_spark(spark, tmp_path, monkeypatch, capsys):

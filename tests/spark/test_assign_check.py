@@ -6,20 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meshwright.assignment.bound import lower_bound
-from meshwright.assignment.check import check_tables
-from meshwright.assignment.filters import fit_filters
-from meshwright.assignment.measures import measure
-from meshwright.assignment.outline import load_outline
-from meshwright.assignment.slp import on_spark_bound
-from meshwright.assignment.slp.on_spark_check import look_at
-from meshwright.assignment.slp.on_spark_rows import ROWS
-from meshwright.datasets import staging
-from meshwright.problem import load_problem
-from meshwright.problem.arguments import content_arguments
-from meshwright.problem.dataset import write_problem
-from meshwright.problem.sets import draw_problem
-from meshwright.spark.paths import read_parquet
+from meshwright.content.bound import MOST_LINES, bound_of, lower_bound
+from meshwright.content.check import check_tables
+from meshwright.content.filters import fit_filters
+from meshwright.content.measures import measure
+from meshwright.content.problem import load_problem
+from meshwright.content.problem.dataset import write_problem
+from meshwright.content.problem.synthetic import content_arguments, draw_problem
+from meshwright.content.slp.spark_backend import SparkBackend, check_on_spark
+from meshwright.content.stored import open_problem
+from meshwright.runtime.paths import read_parquet
+from meshwright.storage import staging
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +29,7 @@ def path(tmp_path_factory):
     return place
 
 
-def test_every_fault_is_found_counted_and_exampled_as_in_memory(spark, path):
+def test_every_fault_is_found_counted_and_exampled_as_in_memory(spark, path, tmp_path):
     problem = load_problem(path)
     n, leaves = problem.n_subscribers, problem.tree.leaves
     random = np.random.default_rng(1)
@@ -48,7 +45,9 @@ def test_every_fault_is_found_counted_and_exampled_as_in_memory(spark, path):
     rows = pa.table({"subscriber": subscriber.astype(np.int32), "broker": broker.astype(np.int32)})
     table = read_parquet(spark, path / "subscribers.parquet")
     frame = spark.createDataFrame(rows).repartition(3)
-    report, measures = look_at(load_outline(path), table.repartition(3), frame, filters)
+    stored = open_problem(path)
+    with staging(tmp_path / "a", "assignment") as stage:
+        report, measures = check_on_spark(stored, table.repartition(3), frame, filters, stage)
     boxes = filters.broker, filters.low, filters.high
     ours = check_tables(problem, subscriber, broker, *boxes)
     found = {one.constraint: one for one in ours.violations}
@@ -71,16 +70,12 @@ def test_every_fault_is_found_counted_and_exampled_as_in_memory(spark, path):
     assert measures.delay_rms == pytest.approx(theirs.delay_rms, rel=1e-11)
 
 
-def test_the_bound_is_that_in_memory_and_stays_sound_on_fewer_lines(
-    spark, path, tmp_path, monkeypatch
-):
-    rows = read_parquet(spark, path / "subscribers.parquet").select(*ROWS.names)
+def test_the_bound_is_that_in_memory_and_stays_sound_on_fewer_lines(spark, path, tmp_path):
     exact = lower_bound(load_problem(path))
-    found = []
-    for number, most in enumerate((on_spark_bound.MOST_LINES, 60)):
-        monkeypatch.setattr(on_spark_bound, "MOST_LINES", most)
-        with staging(tmp_path / f"a-{number}", "assignment") as stage:
-            found.append(on_spark_bound.bound_on_spark(spark, load_outline(path), rows, stage))
+    stored = open_problem(path)
+    with staging(tmp_path / "a", "assignment") as stage:
+        rows = SparkBackend(spark, stored, stage, 3).subscribers([stored.tree.publisher])
+        found = [bound_of(stored, rows, most_lines=most) for most in (MOST_LINES, 30)]
     assert found[0] == exact
     assert exact.is_exact
     assert not found[1].is_exact

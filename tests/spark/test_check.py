@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import meshwright as mw
-from meshwright.datasets import read_table, write_table
-from meshwright.evaluation.check import check
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
+from meshwright.overlay.check import check
 from meshwright.overlay.dataset import write_overlay
-from meshwright.smallworld import write_overlay as write_world
-from meshwright.values import Instance, Overlay
+from meshwright.storage import read_table, write_table
 from tests.datasets import write_instance
 
 
@@ -101,7 +101,7 @@ def rows_of(table, overlay):
     [
         ({"u": 1, "v": 0}, "1 edges are not given as u < v"),
         ({"u": 1, "v": 1}, "1 edges are not given as u < v"),
-        ({"v": 40}, "1 edges name a node outside 0..39"),
+        ({"v": 40}, "1 edges have an end that is not a node id (0-39)"),
         ({"rank": 1}, "the ranks are not 0.."),
     ],
 )
@@ -144,7 +144,7 @@ def test_forged_gains_are_found(spark, tmp_path, workload):
 
 def test_property_1_is_checked_of_small_worlds_and_of_nothing_else(spark, tmp_path, workload):
     instance, path = Instance.load(workload), tmp_path / "overlay"
-    write_world(mw.design(instance, "sl"), path, workload)
+    write_overlay(mw.design(instance, "sl"), path, workload)
     good = check(spark, path)
     assert good.findings == ()
     assert good.property_1 is True
@@ -158,6 +158,7 @@ def test_property_1_is_checked_of_small_worlds_and_of_nothing_else(spark, tmp_pa
 
 def test_a_small_world_that_lost_its_ring_is_found(spark, tmp_path, workload):
     world = mw.design(Instance.load(workload), "none")
-    write_overlay(world, tmp_path / "overlay", workload)  # the edges only
+    bare = Overlay(world.instance, world.edges, world.gains, "none", bounds=world.bounds)
+    write_overlay(bare, tmp_path / "overlay", workload)
     found = check(spark, tmp_path / "overlay")
     assert found.findings == ("by its method it is a small world, but it has no ring",)

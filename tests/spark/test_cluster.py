@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark import pipeline
-from tests.spark.standalone import Cluster, kill
+from tests.spark.standalone import PATIENCE, Cluster, kill
 
 KEPT = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "LANG", "MESHWRIGHT_MEMORY")
 ON_LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -36,10 +36,10 @@ def begin(place: Path, *arguments: str, **variables: str) -> subprocess.Popen[st
 
 
 def end(running: subprocess.Popen[str]) -> dict[str, object]:
-    """Return what the pipeline printed at its end."""
-    told, errors = running.communicate()
+    """Return the digests that the pipeline printed at its end."""
+    output, errors = running.communicate()
     assert running.returncode == 0, errors[-3000:]
-    return json.loads(told.splitlines()[-1])
+    return json.loads(output.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,10 @@ def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, tmp_p
 def test_a_design_survives_the_death_of_a_worker(locally, cluster, tmp_path):
     running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK)
     rounds = tmp_path / "killed" / "o.rounds"
+    until = time.monotonic() + PATIENCE
     while not any(rounds.glob("*/run-0/round-*/found-*")):
         assert running.poll() is None, running.communicate()[1][-3000:]
+        assert time.monotonic() < until, "the design has not finished its first part"
         time.sleep(0.005)
     kill(cluster.workers[0])
     assert not (tmp_path / "killed" / "o").exists()  # it was under way

@@ -9,16 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meshwright.datasets import open_dataset
+from meshwright.content.problem import Problem, load_problem
+from meshwright.content.problem.generate import generate
+from meshwright.content.problem.ingest import ingest, wanted_columns
+from meshwright.content.problem.latency import in_time_counts, spread_of
+from meshwright.content.problem.synthetic import content_arguments, draw_problem
+from meshwright.content.problem.user_tables import Table
 from meshwright.errors import InfeasibleError, InputError
-from meshwright.problem import Problem, load_problem
-from meshwright.problem.arguments import content_arguments
-from meshwright.problem.dataset import in_time_counts, spread_of
-from meshwright.problem.generate import generate
-from meshwright.problem.ingest import ingest
-from meshwright.problem.ingest_checks import wanted_columns
-from meshwright.problem.read import Table
-from meshwright.problem.sets import draw_problem
+from meshwright.storage import open_dataset
 from tests.e2e.in_process import run_in_process
 from tests.naive import content as naive
 from tests.problems import random_problem
@@ -126,10 +124,10 @@ WRONG = {
     "ann,1,2,5,0,1,1": "'ann' wants (5.0, 0.0) to (1.0, 1.0): low is above high.",
     "bob,1,2,0,nan,1,1": "'bob': low is (0.0, NaN); give finite numbers.",
     "cy,1,inf,0,0,1,1": "'cy': location is (1.0, Infinity); give finite numbers.",
-    "dee,1,2,0,0,1,": "'dee': high is (1.0, nothing); give finite numbers.",
-    "eve,1,2,0,0,1,x": "'eve': high_1 is 'x', no number.",
-    "fay,1,2,0,0,1": "'fay': its row is not one cell per column.",
-    "gus,1,2,0,0,1,1,9": "'gus': its row is not one cell per column.",
+    "dee,1,2,0,0,1,": "'dee': high is (1.0, missing); give finite numbers.",
+    "eve,1,2,0,0,1,x": "'eve': high_1 is 'x', not a number.",
+    "fay,1,2,0,0,1": "'fay': its row does not have one cell per column.",
+    "gus,1,2,0,0,1,1,9": "'gus': its row does not have one cell per column.",
     ",1,2,0,0,1,1": "a subscriber with the box (0.0, 0.0) to (1.0, 1.0) has no name.",
     "ian,1,2,0,0,1,1\nian,1,2,0,0,1,1": "the name 'ian' is given to 2 subscribers.",
 }
@@ -164,8 +162,8 @@ def test_brokers_that_cannot_be_read_are_refused(spark, tmp_path):
     with pytest.raises(InputError, match="nothing was written") as refused:
         ingest(spark, *files, tmp_path / "p", max_delay=0.3, limits=LIMITS)
     assert [line.strip() for line in str(refused.value).splitlines()[1:-1]] == [
-        "'a': location_1 is 'x', no number.",
-        "'b': its row is not one cell per column.",
+        "'a': location_1 is 'x', not a number.",
+        "'b': its row does not have one cell per column.",
     ]
 
 
@@ -208,8 +206,8 @@ def test_subscribers_no_broker_can_serve_are_named(spark, tmp_path):
     files = csv_of(tmp_path, rows, header=f"{HEADER},max_latency")
     with pytest.raises(InfeasibleError, match="no broker can serve 2 of 3 subscribers") as refused:
         ingest(spark, *files, tmp_path / "p", max_delay=0.3, limits=LIMITS)
-    assert "ann: 7 is asked for, 7.07107 the least possible" in str(refused.value)
-    assert "cy: 1 is asked for" in str(refused.value)
+    assert "ann: 7 is the limit, 7.07107 the least possible" in str(refused.value)
+    assert "cy: 1 is the limit" in str(refused.value)
     assert "bob" not in str(refused.value)
     # Of the last hop alone, ann and bob need nothing.
     files = csv_of(tmp_path, rows.replace("cy,0,9", "cy,5,5"), header=f"{HEADER},max_latency")

@@ -1,28 +1,27 @@
-"""`design` on Spark: the edges and bounds of this process, however the rows are cut into tasks."""
+"""`design` on Spark: the same edges and bounds as in this process, for any cut into tasks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from meshwright.datasets import read_table
 from meshwright.errors import InputError
+from meshwright.model.instance import Instance
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.dataset import load_overlay
-from meshwright.overlay.engine import Rule
-from meshwright.overlay.levels.design import design_on_spark, rounds_of
-from meshwright.overlay.levels.here import scan_here
-from meshwright.overlay.levels.on_spark import Rounds
-from meshwright.overlay.levels.run import level_edges
-from meshwright.values import Instance
+from meshwright.overlay.greedy.level_order import level_edges, open_local_scan
+from meshwright.overlay.greedy.rule import Rule
+from meshwright.overlay.greedy.spark_design import design_on_spark, rounds_path
+from meshwright.overlay.greedy.spark_scans import ScanRounds
+from meshwright.storage import read_table
 from meshwright.workload.generate import generate
 
-SMALL = {"part": 3000, "little": 500}  # so that a small workload takes rounds of several tasks
+SMALL = {"task_positions": 3000, "local_positions": 500}  # rounds of several tasks
 RULES = {
     "gm": ({}, Rule()),
     "gpa": ({"max_edges": 300}, Rule(max_edges=300)),
-    "minmax": ({}, Rule(phases=True)),
-    "gpm": ({"max_degree": 3}, Rule(phases=True, max_degree=3)),
+    "minmax": ({}, Rule(rising_cap=True)),
+    "gpm": ({"max_degree": 3}, Rule(rising_cap=True, max_degree=3)),
 }
 
 
@@ -38,27 +37,29 @@ def test_tasks_find_what_this_process_finds(spark, workload, tmp_path, method):
     asked, rule = RULES[method]
     manifest = design_on_spark(spark, workload, tmp_path / "o", method, **SMALL, **asked)
     overlay, instance = load_overlay(tmp_path / "o"), Instance.load(workload)
-    links, gains = level_edges(instance, rule, scan_here)
+    links, gains = level_edges(instance, rule, open_local_scan)
     assert np.array_equal(overlay.edges, links)
     assert np.array_equal(overlay.gains, gains)
     assert overlay.bounds == find_bounds(instance, links)
     assert manifest["parameters"]["engine"] == "spark"
-    assert not rounds_of(tmp_path / "o").exists()
+    assert not rounds_path(tmp_path / "o").exists()
 
 
 def test_the_cut_into_tasks_changes_nothing(spark, workload, tmp_path):
     for name, part in (("few", 9000), ("many", 1200)):
-        design_on_spark(spark, workload, tmp_path / name, "gm", part=part, little=500)
+        design_on_spark(
+            spark, workload, tmp_path / name, "gm", task_positions=part, local_positions=500
+        )
     few, many = (read_table(tmp_path / name, "edges") for name in ("few", "many"))
     assert few.equals(many)
 
 
 class Interrupted(Exception):
-    """What a test stops a design with."""
+    """Raised by a test to stop a design."""
 
 
 def test_a_design_goes_on_where_it_was_stopped(spark, workload, tmp_path, monkeypatch):
-    n_run, stop_at, run = 0, 0, Rounds._run
+    n_run, stop_at, run = 0, 0, ScanRounds._run
 
     def counted(self, task, n_parts):
         nonlocal n_run
@@ -67,13 +68,13 @@ def test_a_design_goes_on_where_it_was_stopped(spark, workload, tmp_path, monkey
             raise Interrupted
         run(self, task, n_parts)
 
-    monkeypatch.setattr(Rounds, "_run", counted)
+    monkeypatch.setattr(ScanRounds, "_run", counted)
     whole = design_on_spark(spark, workload, tmp_path / "whole", "minmax", **SMALL)
     assert n_run > 2
     n_run, stop_at = 0, n_run
     with pytest.raises(Interrupted):
         design_on_spark(spark, workload, tmp_path / "o", "minmax", **SMALL)
-    assert rounds_of(tmp_path / "o").is_dir()
+    assert rounds_path(tmp_path / "o").is_dir()
     n_run, stop_at = 0, 0
     again = design_on_spark(spark, workload, tmp_path / "o", "minmax", **SMALL)
     assert n_run == 1
@@ -83,7 +84,7 @@ def test_a_design_goes_on_where_it_was_stopped(spark, workload, tmp_path, monkey
 
 
 def test_rounds_of_another_design_are_not_taken(spark, workload, tmp_path):
-    kept = rounds_of(tmp_path / "o")
+    kept = rounds_path(tmp_path / "o")
     kept.mkdir()
     (kept / "design.json").write_text("of another")
     (kept / "large").write_bytes(bytes(1000))
@@ -104,4 +105,4 @@ def test_other_methods_are_refused(spark, workload, tmp_path):
 def test_what_cannot_be_asked_leaves_nothing_behind(spark, workload, tmp_path):
     with pytest.raises(InputError, match="gpm needs a budget"):
         design_on_spark(spark, workload, tmp_path / "o", "gpm")
-    assert not rounds_of(tmp_path / "o").exists()
+    assert not rounds_path(tmp_path / "o").exists()

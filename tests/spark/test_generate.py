@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from meshwright.datasets import open_dataset
 from meshwright.errors import InputError
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.storage import open_dataset
 from meshwright.workload.generate import check_arguments, generate, popularity
 
 SIZES = {"nodes": 700, "topics": 60, "subscriptions": (2, 9)}

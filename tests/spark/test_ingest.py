@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meshwright.datasets import open_dataset, read_table
 from meshwright.errors import InputError, SparkError
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.storage import open_dataset, read_table
 from meshwright.workload import ingest as stage
-from meshwright.workload import name_ids
+from meshwright.workload import names
 from meshwright.workload.ingest import ingest
-from meshwright.workload.name_ids import LONGEST_NAME, refuse_too_many
+from meshwright.workload.names import LONGEST_NAME, refuse_too_many
 
 PAIRS = [("b1", "t/1"), ("b1", "t/2"), ("b2", "t/1"), ("b3", "t/3")]
 MANY = [(f"b{i % 7}", f"t/{i}") for i in range(300)]  # so that one bad row stays under 1%
@@ -645,7 +645,7 @@ def test_more_names_than_ids_are_refused():
 
 
 def test_ingest_refuses_more_names_than_ids_and_writes_nothing(spark, here, monkeypatch):
-    monkeypatch.setattr(name_ids, "MOST_IDS", 2)
+    monkeypatch.setattr(names, "MOST_IDS", 2)
     with pytest.raises(InputError, match=r"3 nodes are more than int32 ids can number \(2\)"):
         ingest_one(spark, csv(PAIRS))
     assert [p.name for p in here.iterdir()] == ["s.csv"]
@@ -653,7 +653,7 @@ def test_ingest_refuses_more_names_than_ids_and_writes_nothing(spark, here, monk
 
 def colliding_until(salt_that_works):
     """Return a key that gives all names of a length one key, until the salt is high enough."""
-    real = name_ids.name_key
+    real = names.name_key
 
     def key(column, salt):
         from pyspark.sql import functions as F
@@ -666,7 +666,7 @@ def colliding_until(salt_that_works):
 
 
 def test_names_that_share_a_key_get_new_keys(spark, here, monkeypatch):
-    for module in (name_ids, stage):
+    for module in (names, stage):
         monkeypatch.setattr(module, "name_key", colliding_until(2))
     manifest = ingest_one(spark, f"{csv(MANY)}n,\n")
     assert manifest["n_rejected"] == 1
@@ -675,15 +675,15 @@ def test_names_that_share_a_key_get_new_keys(spark, here, monkeypatch):
 
 
 def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch):
-    for module in (name_ids, stage):
-        monkeypatch.setattr(module, "name_key", colliding_until(name_ids.SALTS))
+    for module in (names, stage):
+        monkeypatch.setattr(module, "name_key", colliding_until(names.SALTS))
     with pytest.raises(SparkError, match="names share a 64-bit key under 8 salts"):
         ingest_one(spark, csv(MANY))
 
 
 @pytest.mark.parametrize("undirected", [False, True])
 def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undirected):
-    monkeypatch.setattr(name_ids, "PARTITION_NAMES", 50)  # or small inputs have one part
+    monkeypatch.setattr(names, "PARTITION_NAMES", 50)  # or small inputs have one part
     rows = [(f"n{i * 37 % 701:03d}", f"n{i * i % 613:03d}") for i in range(3000)]
     write("s.edges", "".join(f"{a} {b}\n" for a, b in rows))
     digests = set()
@@ -704,5 +704,5 @@ def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undi
 
 
 def test_names_joined_by_shuffle_give_the_same_digest(spark, here, monkeypatch):
-    monkeypatch.setattr(name_ids, "BROADCAST_NAMES", 0)
+    monkeypatch.setattr(names, "BROADCAST_NAMES", 0)
     assert ingest_one(spark, csv(MANY))["digest"] == Instance.from_pairs(MANY).digest

@@ -8,16 +8,16 @@ import random
 
 import pyarrow.parquet as pq
 import pytest
+from papers.chart import Panel, Series, draw
+from papers.findings import mean, number
+from papers.ledger import read_ledger
+from papers.model import Cell, Claim, Experiment, Sample
+from papers.run import CELLS, WORKLOADS, run_experiments
+from papers.samples import GRAPHS
+from papers.workloads import draw_instance, family
 
-from meshwright.experiments.chart import Panel, Series, draw
-from meshwright.experiments.findings import mean, number
-from meshwright.experiments.ledger import read_ledger
-from meshwright.experiments.model import Cell, Claim, Experiment, Sample
-from meshwright.experiments.run import CELLS, WORKLOADS, run_experiments
-from meshwright.experiments.samples import GRAPHS
-from meshwright.experiments.workloads import draw_instance, family
-from meshwright.spark.progress import no_progress
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.runtime.progress import no_progress
 from meshwright.workload.generate import generate
 from meshwright.workload.sample import sample
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sample import sample
 from tests.naive.breadth_first import breadth_first

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meshwright.datasets import open_dataset
-from meshwright.values import Instance
+from meshwright.model.instance import Instance
+from meshwright.storage import open_dataset
 from meshwright.workload.social import generate_social
-from meshwright.workload.social_model import SocialModel
+from meshwright.workload.social_law import SocialModel
 
 
 def test_the_digest_does_not_depend_on_partitions(spark, tmp_path):

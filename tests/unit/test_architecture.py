@@ -20,21 +20,8 @@ import meshwright
 
 PACKAGE = Path(meshwright.__file__).parent
 # Below the stages: they may import each other in this order, and no stage at all.
-GROUND = ("errors", "names", "kernels", "datasets", "values", "spark")
-STAGES = (
-    "workload",
-    "overlay",
-    "smallworld",
-    "routing",
-    "problem",
-    "assignment",
-    "evaluation",
-    "experiments",
-    "report",
-    "deployment",
-    "lab",
-    "cli",
-)
+GROUND = ("errors", "runtime", "storage", "model", "patterns")
+STAGES = ("workload", "overlay", "smallworld", "content", "report", "deploy", "cli")
 ENTRY = ("__init__", "__main__")  # the doors of the package: they lead everywhere
 HEAVY = ("pyspark", "numba", "pandas", "scipy", "py4j", "highspy")
 
@@ -44,7 +31,7 @@ def sources() -> list[Path]:
 
 
 def part_of(module: str) -> str:
-    """Return the first name below the package: `meshwright.workload.pairs` is `workload`."""
+    """Return the first name below the package: `meshwright.workload.tables` is `workload`."""
     return (module.split(".") + ["__init__"])[1]
 
 
@@ -124,11 +111,11 @@ def test_the_walk_sees_every_way_to_import(text, found):
 
 def test_the_walk_refuses_what_it_should():
     assert refusal("workload", "overlay") == "workload comes before overlay and must not import it"
-    assert refusal("values", "workload")
+    assert refusal("model", "workload")
     assert refusal("overlay", "novelty")
     assert refusal("overlay", "__main__")
     assert refusal("cli", "workload") is None
-    assert refusal("evaluation", "datasets") is None
+    assert refusal("overlay", "storage") is None
 
 
 def packages() -> list[str]:
@@ -184,8 +171,7 @@ def command_lines() -> list[list[str]]:
     """Return the words of every command, groups included, as the parser knows them."""
     from meshwright import cli
 
-    if not cli.app.registered_commands:
-        cli.load_verbs()
+    cli.load_verbs()
     found: list[list[str]] = []
 
     def walk(command, words: list[str]) -> None:
@@ -197,35 +183,60 @@ def command_lines() -> list[list[str]]:
     return found
 
 
-# The heavy modules are watched through the finder: a mention of one anywhere is noticed.
+# Reads command lines as JSON and prints a report on the help of each. A fork for each command saves
+# starting an interpreter; only the command line of the child imports ours.
 HELP = """
-import json, os, subprocess, sys
-sys.argv = ["meshwright", *json.loads(sys.argv[1])]
-started = []
-subprocess.Popen.__init__ = lambda self, *a, **k: started.append(a)
-from meshwright.cli import main
-try:
-    main()
-except SystemExit as end:
-    code = end.code
-loaded = sorted({name.split(".")[0] for name in sys.modules})
-print(json.dumps([code, loaded, len(started)]))
+import io, json, os, subprocess, sys
+import typer
+
+def report(words):
+    sys.argv = ["meshwright", *words, "--help"]
+    sys.stdout = text = io.StringIO()
+    started, code = [], 0
+    subprocess.Popen.__init__ = lambda self, *a, **k: started.append(a)
+    from meshwright.cli import main
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    loaded = sorted({name.split(".")[0] for name in sys.modules})
+    return {"code": code, "text": text.getvalue(), "loaded": loaded, "started": len(started)}
+
+for words in json.load(sys.stdin):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        with os.fdopen(writer, "w") as pipe:
+            json.dump(report(words), pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        print(pipe.read(), flush=True)
+    os.wait()
 """
 
 
-@pytest.mark.parametrize("words", command_lines(), ids=lambda words: " ".join(words) or "(none)")
-def test_help_loads_nothing_heavy_and_starts_no_process(words):
+@pytest.fixture(scope="module")
+def helps():
+    """Return the report on the help of each command."""
+    lines = command_lines()
     done = subprocess.run(
-        [sys.executable, "-c", HELP, json.dumps([*words, "--help"])],
+        [sys.executable, "-c", HELP],
+        input=json.dumps(lines),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "Usage: meshwright" in done.stdout
-    code, loaded, n_started = json.loads(done.stdout.splitlines()[-1])
-    assert code in (0, None)
-    assert [name for name in HEAVY if name in loaded] == []
-    assert n_started == 0
+    reports = map(json.loads, done.stdout.splitlines())
+    return {tuple(words): report for words, report in zip(lines, reports, strict=True)}
+
+
+@pytest.mark.parametrize("words", command_lines(), ids=lambda words: " ".join(words) or "(none)")
+def test_help_loads_nothing_heavy_and_starts_no_process(helps, words):
+    report = helps[tuple(words)]
+    assert "Usage: meshwright" in report["text"]
+    assert report["code"] in (0, None)
+    assert [name for name in HEAVY if name in report["loaded"]] == []
+    assert report["started"] == 0
 
 
 def test_the_verbs_of_the_data_pipeline_are_there():
@@ -243,6 +254,20 @@ def test_every_option_and_argument_has_help(words):
         command = command.commands[word]
     for parameter in command.params:
         assert getattr(parameter, "help", None), f"{' '.join(words)}: {parameter.name}"
+
+
+def test_no_summary_is_cut_in_a_list_of_commands(monkeypatch, capsys):
+    from meshwright import cli
+
+    monkeypatch.setenv("COLUMNS", "80")
+    command = typer.main.get_command(cli.app)
+    groups = [words for words in command_lines() if words != ["ingest"]]
+    for words in groups:
+        with pytest.raises(SystemExit):
+            command([*words, "--help"], prog_name="meshwright")
+        _, found, listed = capsys.readouterr().out.partition("Commands:")
+        assert bool(found) == (words in ([], ["generate"], ["deploy"], ["lab"]))
+        assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 
 def test_importing_the_package_loads_nothing_heavy():

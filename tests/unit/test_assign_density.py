@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from meshwright.content.problem.density_file import read_density
 from meshwright.errors import InputError
-from meshwright.problem.density_file import read_density
 
 HEADER = "low_1,high_1,low_2,high_2,density\n"
 
@@ -34,9 +34,9 @@ def test_a_json_file_has_edges_and_values(tmp_path):
         ("low_1,high_1,density\n0,1,1\n", "its header must be low_1,high_1,low_2,high_2,density"),
         (HEADER, "no row below its header"),
         (HEADER + "0,1,0,x,1\n", "line 2: could not convert"),
-        (HEADER + "0,1,1,0,1\n", "line 2: 0,1,1,0,1 is no box"),
-        (HEADER + "0,1,0,1\n", "line 2: 0,1,0,1 is no box"),
-        (HEADER + "0,inf,0,1,2\n", "line 2: 0,inf,0,1,2 is no box"),
+        (HEADER + "0,1,1,0,1\n", "line 2: 0,1,1,0,1 is not a box"),
+        (HEADER + "0,1,0,1\n", "line 2: 0,1,0,1 is not a box"),
+        (HEADER + "0,inf,0,1,2\n", "line 2: 0,inf,0,1,2 is not a box"),
         (HEADER + "0,2,0,2,1\n1,3,1,3,1\n", "box 2 overlaps another"),
         (HEADER + "0,2,0,2,-1\n", "not a number of 0 or more"),
     ],

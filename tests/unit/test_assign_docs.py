@@ -5,10 +5,10 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-from meshwright.assignment.check import CONSTRAINTS
-from meshwright.assignment.dataset import certificate
-from meshwright.assignment.methods import METHODS
-from tests.assignments import bounding_answer
+from meshwright.content.check import CONSTRAINTS
+from meshwright.content.dataset import certificate
+from meshwright.content.methods.registry import METHODS
+from tests.assignments import bounding_assignment
 from tests.problems import random_problem
 
 GUIDE = Path(__file__).parents[2] / "docs" / "assignment.md"
@@ -23,7 +23,7 @@ def test_the_example_of_the_guide_runs():
 def test_the_guide_names_every_method_constraint_and_measure():
     text = GUIDE.read_text()
     problem = random_problem(20, 2)
-    facts = certificate(bounding_answer(problem, [1] * 20))
+    facts = certificate(bounding_assignment(problem, [1] * 20))
     told = {"alpha", "beta", "beta_max"}  # the limits, which the problem's page explains
     for name in [*METHODS, *CONSTRAINTS, *(set(facts) - told)]:
         assert f"`{name}`" in text, name

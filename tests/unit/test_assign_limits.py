@@ -1,4 +1,4 @@
-"""Why no answer is feasible, and the smallest limits that could be kept."""
+"""Why no assignment is feasible, and the smallest limits that could be kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from hypothesis import given, settings
 
-from meshwright.assignment.limits import find_obstacle
+from meshwright.content.obstacle import find_obstacle
 from tests.assignments import plain
 from tests.naive import assignment_check as naive
 from tests.problems import line_problem, random_problem, small_problems

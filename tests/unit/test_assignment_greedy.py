@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from meshwright.assignment.balance import balance
-from meshwright.assignment.closest import closest, closest_balanced
-from meshwright.assignment.filters import fit_boxes, fit_filters
-from meshwright.assignment.fit_kernel import filter_volume
-from meshwright.assignment.greedy import GREEDY, gr, gr_evict_later, gr_evict_now, gr_star
-from meshwright.problem import BrokerTree, Density, Problem
-from meshwright.problem.density import no_density
+from meshwright.content.boxes import fit_boxes
+from meshwright.content.filters import fit_filters
+from meshwright.content.kernels.fit import filter_volume
+from meshwright.content.methods.balance import balance
+from meshwright.content.methods.closest import closest, closest_balanced
+from meshwright.content.methods.greedy import GREEDY, gr, gr_evict_later, gr_evict_now, gr_star
+from meshwright.content.problem import BrokerTree, Density, Problem
+from meshwright.model.density import no_density
 from tests.problems import line_problem, random_problem
 
 METHODS = {**GREEDY, "closest": closest, "closest-balanced": closest_balanced, "balance": balance}
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
-FLAT = tuple(no_density(2))
+FLAT = no_density(2)
 
 
 def two_ways(n_free: int, n_bound: int, **limits: object) -> Problem:
@@ -32,14 +33,14 @@ def two_ways(n_free: int, n_bound: int, **limits: object) -> Problem:
 @pytest.mark.parametrize("levels", [1, 2])
 def test_every_answer_passes_the_checker_but_for_what_the_method_ignores(name, levels):
     problem = random_problem(300, 9, levels=levels, max_delay=0.6, beta=2.0, beta_max=4.0)
-    answer = METHODS[name](problem)
+    assignment = METHODS[name](problem)
     ignored = {
         "gr-no-latency": {"latency"},
         "closest": {"latency", "load"},
         "closest-balanced": {"latency"},
     }
-    assert {found.constraint for found in answer.report.violations} <= ignored.get(name, set())
-    assert answer.method == name
+    assert {found.constraint for found in assignment.report.violations} <= ignored.get(name, set())
+    assert assignment.method == name
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -64,44 +65,44 @@ def test_gr_overloads_a_leaf_where_gr_star_and_evictions_do_not():
     assert gr(problem).report.count("load") == 1
     assert gr_star(problem).feasible
     for method in (gr_evict_now, gr_evict_later):
-        answer = method(problem)
-        assert answer.feasible
-        assert answer.notes["evictions"] >= 2
+        assignment = method(problem)
+        assert assignment.feasible
+        assert assignment.notes["evictions"] >= 2
 
 
 def test_the_load_factor_is_raised_by_steps_and_no_further_than_needed():
     # Five of ten have leaf 1 alone and it may have five; at beta 1 the free ones fill it first.
     problem = two_ways(5, 5, beta=1.0, beta_max=3.0)
-    answer = gr(problem)
-    assert answer.notes["overloaded"] == 0
-    assert answer.broker.tolist() == [1] * 5 + [1] * 5
-    assert answer.notes["load_factor"] == pytest.approx(1.05**15)  # 2.08: ten at leaf 1
+    assignment = gr(problem)
+    assert assignment.notes["overloaded"] == 0
+    assert assignment.broker.tolist() == [1] * 5 + [1] * 5
+    assert assignment.notes["load_factor"] == pytest.approx(1.05**15)  # 2.08: ten at leaf 1
 
 
 def test_evictions_end_where_no_answer_exists():
     problem = two_ways(1, 3, beta=1.0, beta_max=1.0)
     for method in (gr_evict_now, gr_evict_later):
-        answer = method(problem)
-        assert answer.notes["evictions"] == 40
-        assert answer.notes["overloaded"] > 0
-        assert not answer.feasible
+        assignment = method(problem)
+        assert assignment.notes["evictions"] == 40
+        assert assignment.notes["overloaded"] > 0
+        assert not assignment.feasible
 
 
 def test_an_enlarged_box_stays_inside_the_filter_above():
     # One box per filter: leaf 2 grows from [0, 1] to [0, 9], and so must broker 1 above it.
     tree = BrokerTree([-1, 0, 1], [[0.0], [1.0], [2.0]])
     problem = Problem(tree, [[2.0]] * 2, [[0.0], [8.0]], [[1.0], [9.0]], 0.0, alpha=1)
-    answer = gr(problem)
-    assert answer.filters.low.tolist() == [[0.0], [0.0]]
-    assert answer.filters.high.tolist() == [[9.0], [9.0]]
-    assert answer.bandwidth == 18.0
+    assignment = gr(problem)
+    assert assignment.filters.low.tolist() == [[0.0], [0.0]]
+    assert assignment.filters.high.tolist() == [[9.0], [9.0]]
+    assert assignment.bandwidth == 18.0
 
 
 def test_a_box_that_another_swallows_makes_room():
     boxes = [(0.0, 0.0, 1.0), (0.0, 4.0, 5.0), (0.0, 0.0, 6.0), (0.0, 90.0, 91.0)]
-    answer = gr(line_problem([1.0], boxes, alpha=2))
-    assert answer.filters.low.tolist() == [[0.0], [90.0]]
-    assert answer.filters.high.tolist() == [[6.0], [91.0]]
+    assignment = gr(line_problem([1.0], boxes, alpha=2))
+    assert assignment.filters.low.tolist() == [[0.0], [90.0]]
+    assert assignment.filters.high.tolist() == [[6.0], [91.0]]
 
 
 def test_growth_is_measured_by_where_events_fall():
@@ -119,25 +120,25 @@ def test_a_leaf_without_capacity_is_used_only_when_nothing_else_is_in_time():
     tree = BrokerTree([-1, 0, 0], [[0.0], [1.0], [-1.0]], capacity=[0.0, 0.0, 1.0])
     problem = Problem(tree, [[0.0], [1.0]], [[0.0]] * 2, [[1.0]] * 2, 0.1)
     for name in ("gr", "gr-star", "gr-evict-now", "gr-evict-later", "balance"):
-        answer = METHODS[name](problem)
-        assert answer.broker.tolist() == [2, 1], name
-        assert answer.notes["overloaded"] == 1
+        assignment = METHODS[name](problem)
+        assert assignment.broker.tolist() == [2, 1], name
+        assert assignment.notes["overloaded"] == 1
     assert closest_balanced(problem).broker.tolist() == [2, 2]
 
 
 def test_closest_balanced_overloads_the_nearest_when_rounding_leaves_no_room():
     # Three subscribers, two leaves of half each: one apiece at factor 1.
     problem = line_problem([1.0, -1.0], [(1.0, 0.0, 1.0)] * 3, beta=1.0, beta_max=1.0)
-    answer = closest_balanced(problem)
-    assert answer.broker.tolist() == [1, 2, 1]
-    assert answer.notes["overloaded"] == 1
+    assignment = closest_balanced(problem)
+    assert assignment.broker.tolist() == [1, 2, 1]
+    assert assignment.notes["overloaded"] == 1
 
 
 def test_balance_goes_below_beta():
-    answer = balance(two_ways(6, 4, beta=1.5, beta_max=1.8))
-    assert answer.notes["load_factor"] == 1.0
-    assert answer.lbf == 1.0
-    assert answer.feasible
+    assignment = balance(two_ways(6, 4, beta=1.5, beta_max=1.8))
+    assert assignment.notes["load_factor"] == 1.0
+    assert assignment.lbf == 1.0
+    assert assignment.feasible
 
 
 def test_filters_find_clusters_however_they_lie():

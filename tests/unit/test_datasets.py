@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from meshwright.datasets import (
+from meshwright.errors import InputError
+from meshwright.runtime.machine import host_name
+from meshwright.storage import (
     FORMAT_VERSION,
     open_dataset,
     read_manifest,
@@ -20,11 +23,10 @@ from meshwright.datasets import (
     staging,
     write_table,
 )
-from meshwright.datasets.manifest import new_manifest
-from meshwright.datasets.store import clean_up
-from meshwright.errors import InputError
+from meshwright.storage.manifest import new_manifest
+from meshwright.storage.replacing import sibling
 
-DEAD_PID = 2**22 + 1  # above the largest process id that Linux gives
+DEAD = f"{host_name()}-{2**22 + 1}-0-0"  # above the largest process id that Linux gives
 
 
 def write_overlay(
@@ -169,14 +171,14 @@ def test_an_existing_dataset_is_kept_unless_forced(tmp_path):
 def test_force_does_not_replace_a_directory_that_is_no_dataset(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"meow")
-    with pytest.raises(InputError, match=r"is no Meshwright dataset, so --force will not replace"):
+    with pytest.raises(InputError, match=r"not a Meshwright dataset, so --force will not replace"):
         write_overlay(tmp_path / "photos", [(0, 1)], force=True)
     assert (tmp_path / "photos" / "cat.jpg").read_bytes() == b"meow"
 
 
 def test_force_does_not_replace_a_file(tmp_path):
     (tmp_path / "notes").write_text("mine")
-    with pytest.raises(InputError, match=r"is no Meshwright dataset"):
+    with pytest.raises(InputError, match=r"is not a Meshwright dataset"):
         write_overlay(tmp_path / "notes", [(0, 1)], force=True)
     assert (tmp_path / "notes").read_text() == "mine"
 
@@ -239,53 +241,112 @@ def test_refuse_overwrite_says_nothing_where_nothing_is(tmp_path):
     refuse_overwrite(tmp_path / "new", force=False)
 
 
-def test_clean_up_removes_what_a_dead_writer_left(tmp_path):
-    (tmp_path / f".o.tmp-{DEAD_PID}-aa").mkdir()
-    clean_up(tmp_path / "o")
-    assert list(tmp_path.iterdir()) == []
+def refuse_writing(target: Path) -> None:
+    """Begin to write a dataset where one exists: only the cleaning up is done."""
+    with pytest.raises(InputError, match=r"exists\. Pass --force"):
+        write_overlay(target, [(2, 3)])
 
 
-def test_clean_up_leaves_a_living_writer_and_strangers_alone(tmp_path):
-    kept = [f".o.tmp-{os.getppid()}-aa", f".other.tmp-{DEAD_PID}-aa", ".o.notes-x-y", "o.old-1-2"]
+def test_a_writer_removes_what_a_dead_writer_left(tmp_path):
+    (tmp_path / f".o.tmp-{DEAD}").mkdir()
+    write_overlay(tmp_path / "o", [(0, 1)])
+    assert siblings(tmp_path / "o") == []
+
+
+def test_a_writer_leaves_a_living_writer_other_hosts_and_other_names_alone(tmp_path):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", NAME_OF_SIBLING, str(tmp_path / "o")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    living = parent.stdout.readline().strip()
+    kept = [
+        living,
+        f".o.tmp-elsewhere-{2**22 + 1}-0-0",
+        f".other.tmp-{DEAD}",
+        ".o.notes-x-y",
+        f".o.tmp-{2**22 + 1}-aa",
+        "o.old-1-2",
+    ]
     for name in kept:
         (tmp_path / name).mkdir()
-    clean_up(tmp_path / "o")
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(kept)
+    write_overlay(tmp_path / "o", [(0, 1)])
+    assert siblings(tmp_path / "o") == sorted(kept)
+    parent.communicate()
+    write_overlay(tmp_path / "o", [(0, 1)], force=True)
+    assert siblings(tmp_path / "o") == sorted(kept[1:])
 
 
-def test_clean_up_tells_its_own_writes_from_those_of_a_dead_namesake(tmp_path):
-    left = tmp_path / f".o.tmp-{os.getpid()}-aa"  # the same process id, before a restart
+NAME_OF_SIBLING = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from meshwright.storage.replacing import sibling
+
+    print(sibling(Path(sys.argv[1]), "tmp").name, flush=True)
+    sys.stdin.read()
+    """
+)
+
+
+def test_a_process_id_that_was_given_again_does_not_keep_a_dead_writers_files(tmp_path):
+    left = tmp_path / f".o.tmp-{host_name()}-{os.getpid()}-0-0"  # another start time
     left.mkdir()
     with staging(tmp_path / "o", "overlay") as stage:
         write_table(stage.table("edges"), pa.table({"u": [0]}))
         assert not left.exists()
-        clean_up(tmp_path / "o")
+        refuse_overwrite(tmp_path / "o", force=False)
         stage.publish({})
     assert read_table(tmp_path / "o", "edges").num_rows == 1
 
 
-def test_a_dataset_moved_aside_by_a_dead_writer_comes_back(tmp_path):
+def test_two_writers_of_one_process_do_not_remove_each_others_files(tmp_path):
+    with staging(tmp_path / "o", "overlay") as first:
+        write_table(first.table("edges"), pa.table({"u": [0]}))
+        with staging(tmp_path / "o", "overlay"):
+            assert first.table("edges").exists()
+
+
+def test_a_dataset_moved_aside_by_a_dead_writer_is_named_by_readers_and_put_back_by_a_writer(
+    tmp_path,
+):
     write_overlay(tmp_path / "o", [(0, 1)])
-    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD_PID}-aa")
+    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD}")
+    with pytest.raises(InputError, match=rf"at '.*\.o\.old-{DEAD}': rename it to 'o', or write"):
+        open_dataset(tmp_path / "o")
+    assert siblings(tmp_path / "o") == [f".o.old-{DEAD}"]
+    refuse_writing(tmp_path / "o")
     assert open_dataset(tmp_path / "o").rows == {"edges": 1}
     assert siblings(tmp_path / "o") == []
 
 
 def test_an_old_dataset_does_not_come_back_over_the_new_one(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
-    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD_PID}-aa")
+    (tmp_path / "o").rename(tmp_path / f".o.old-{DEAD}")
     write_overlay(tmp_path / "new", [(2, 3)])
     (tmp_path / "new").rename(tmp_path / "o")
     open_dataset(tmp_path / "o")
+    assert siblings(tmp_path / "o") == [f".o.old-{DEAD}"]
+    refuse_writing(tmp_path / "o")
     assert edges_of(tmp_path / "o") == [(2, 3)]
     assert siblings(tmp_path / "o") == []
 
 
-def test_clean_up_takes_odd_names_as_they_are(tmp_path):
-    (tmp_path / f".a*.tmp-{DEAD_PID}-aa").mkdir()
-    (tmp_path / f".ab.tmp-{DEAD_PID}-aa").mkdir()
-    clean_up(tmp_path / "a*")
-    assert [p.name for p in tmp_path.iterdir()] == [f".ab.tmp-{DEAD_PID}-aa"]
+def test_a_reader_waits_for_a_writer_between_its_two_renames(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    aside = sibling(tmp_path / "o", "old")
+    (tmp_path / "o").rename(aside)
+    threading.Timer(0.2, aside.rename, [tmp_path / "o"]).start()
+    assert open_dataset(tmp_path / "o").rows == {"edges": 1}
+
+
+def test_odd_names_are_taken_literally(tmp_path):
+    (tmp_path / f".a*.tmp-{DEAD}").mkdir()
+    (tmp_path / f".ab.tmp-{DEAD}").mkdir()
+    write_overlay(tmp_path / "a*", [(0, 1)])
+    assert siblings(tmp_path / "a*") == [f".ab.tmp-{DEAD}"]
 
 
 KILLED_WRITER = textwrap.dedent(
@@ -293,7 +354,7 @@ KILLED_WRITER = textwrap.dedent(
     import sys, time
     from pathlib import Path
     import pyarrow as pa
-    from meshwright.datasets import staging, store, write_table
+    from meshwright.storage import staging, store, write_table
 
     target, when = Path(sys.argv[1]), sys.argv[2]
 
@@ -331,10 +392,25 @@ def test_a_writer_killed_in_the_middle_leaves_the_old_dataset_whole(tmp_path, wh
     assert writer.stdout.readline() == "now\n"
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
-    assert siblings(target) != []  # it was killed in the middle, not before
+    left = siblings(target)
+    assert left != []  # it was killed in the middle, not before
 
+    if when == "between the renames":
+        with pytest.raises(InputError, match="was being replaced when its writer stopped"):
+            open_dataset(target, "overlay")
+        assert siblings(target) == left
+        refuse_writing(target)
     assert open_dataset(target, "overlay").rows == {"edges": 1}
     assert edges_of(target) == [(0, 1)]
     write_overlay(target, [(2, 3)], force=True)
     assert edges_of(target) == [(2, 3)]
     assert siblings(target) == []
+
+
+def test_a_reader_deletes_nothing_beside_a_dataset(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    left = [f".o.tmp-{DEAD}", f".o.old-{DEAD}", ".o.tmp-4194305-aa"]
+    for name in left:
+        (tmp_path / name).mkdir()
+    open_dataset(tmp_path / "o")
+    assert siblings(tmp_path / "o") == sorted(left)

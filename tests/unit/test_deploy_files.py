@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 import subprocess
 
 import pytest
 
-from meshwright.deployment import plan, read_conf, validate, write_conf
-from meshwright.deployment.passwords import hashed, is_hash_of
+from meshwright.deploy import plan, read_conf, validate, write_conf
+from meshwright.deploy.inventory import hash_password, is_hash_of
 from meshwright.errors import InputError
+from meshwright.runtime.machine import host_name
 from tests.deploying import brokers_of, deployed, overlay_of
 
 PAIRS = [(node, "x") for node in "abc"] + [("a", "y"), ("b", "y")]
@@ -89,13 +89,13 @@ def test_a_configuration_is_kept_unless_forced_and_other_things_always(conf, tmp
 
 
 def test_a_write_that_fails_leaves_the_old_one_and_nothing_else(conf, tmp_path, monkeypatch):
-    from meshwright.deployment import mosquitto
+    from meshwright.deploy import mosquitto
 
-    def fail(plan):
+    def fail(_):
         raise OSError("disk full")
 
     before = (conf / "plan.json").read_text()
-    monkeypatch.setattr(mosquitto, "plan_facts", fail)
+    monkeypatch.setattr(mosquitto, "json_text", fail)
     with pytest.raises(OSError, match="disk full"):
         write_conf(plan(overlay_of(PAIRS), brokers_of("abc")), conf, force=True)
     assert (conf / "plan.json").read_text() == before
@@ -108,7 +108,9 @@ def test_what_fails_its_proof_is_not_written(conf, tmp_path):
     from meshwright.errors import CheckError
 
     made = plan(overlay_of(PAIRS, [("a", "b"), ("b", "c")]), brokers_of("abc"))
-    looped = replace(made, links={**made.links, (0, 2): made.links[0, 1]})
+    link = ("a", "c")
+    routes = tuple(replace(route, edges=(*route.edges, link)) for route in made.routes)
+    looped = replace(made, links=(*made.links, link), routes=routes)
     before = (conf / "plan.json").read_text()
     with pytest.raises(CheckError, match="'x' goes in circles"):
         write_conf(looped, conf, force=True)
@@ -116,15 +118,20 @@ def test_what_fails_its_proof_is_not_written(conf, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["conf"]
 
 
-def test_a_writer_that_died_between_its_renames_is_undone(conf, tmp_path):
+def test_a_reader_leaves_what_a_dead_writer_left_and_the_next_writer_cleans_up(conf, tmp_path):
     dead = subprocess.Popen(["true"])
     dead.wait()
-    conf.rename(tmp_path / f".conf.old-{dead.pid}-abc")
-    (tmp_path / f".conf.tmp-{dead.pid}-abc").mkdir()
-    living = tmp_path / f".conf.tmp-{os.getppid()}-abc"
-    living.mkdir()
-    assert validate(tmp_path / "conf") == []
-    assert set(tmp_path.iterdir()) == {tmp_path / "conf", living}
+    aside = tmp_path / f".conf.old-{host_name()}-{dead.pid}-0-0"
+    conf.rename(aside)
+    unfinished = tmp_path / f".conf.tmp-{host_name()}-{dead.pid}-0-0"
+    unfinished.mkdir()
+    with pytest.raises(InputError, match=rf"previous version is at '{aside}': rename it to 'conf'"):
+        validate(conf)
+    assert set(tmp_path.iterdir()) == {aside, unfinished}
+    with pytest.raises(InputError, match=r"exists\. Pass --force"):
+        write_conf(plan(overlay_of(PAIRS, [("a", "b"), ("b", "c")]), brokers_of("abc")), conf)
+    assert validate(conf) == []
+    assert set(tmp_path.iterdir()) == {conf}
 
 
 def test_no_password_leaves_its_file_and_files_with_secrets_are_the_owners(secured):
@@ -151,7 +158,7 @@ def test_each_bridge_user_may_use_its_topics_and_no_other(secured):
 
 
 def test_a_password_is_hashed_with_a_new_salt_each_time():
-    one, other = hashed("secret"), hashed("secret")
+    one, other = hash_password("secret"), hash_password("secret")
     assert one != other
     assert is_hash_of(one, "secret")
     assert not is_hash_of(one, "Secret")
@@ -171,7 +178,7 @@ def test_tls_is_for_listeners_and_bridges(tmp_path):
         "/etc/key.pem",
     ]
     edit(found.path / "a" / "mosquitto.conf", "bridge_cafile /etc/ca.pem\n", "")
-    assert "'a' - 'b': one end of the link uses TLS and the other not" in validate(found.path)
+    assert "'a' - 'b': only one end of the link uses TLS" in validate(found.path)
 
 
 NASTY = ['"', "#x", "größe/数", "'a'/b", "\u2028listener", "-", "%u", "topic", "a\\nb", "\u00a0"]
@@ -223,8 +230,8 @@ def test_an_unpruned_triangle_is_refused(tmp_path):
         ("a", "topic x both", "topic x in", "does not reach"),
         ("c", "topic x both 1\n", "topic x both 1\ntopic y both 1\n", "reaches, unasked, 'c'"),
         ("a", "topic x both 1", "topic x both 1\ntopic + both 1", "is sent twice by the bridge"),
-        ("a", "127.0.0.1:20001", "127.0.0.1:1", "which is no other broker of the plan"),
-        ("c", "mesh.c.b", "mesh.a.b", "one would push the other out"),
+        ("a", "127.0.0.1:20001", "127.0.0.1:1", "which is not another broker of the plan"),
+        ("c", "mesh.c.b", "mesh.a.b", "each connection would end the other"),
         ("a", "local_clientid mesh-local.a.b\n", "", "share the local client id ''"),
         ("a", "\ncleansession true", "\ncleansession false", "cleansession is false"),
         ("a", "try_private true", "try_private false", "try_private is false"),

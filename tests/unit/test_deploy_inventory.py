@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from meshwright.deployment import read_inventory, read_publishers
-from meshwright.deployment.inventory import Broker, read_passwords
+from meshwright.deploy import Broker, read_inventory, read_publishers
+from meshwright.deploy.inventory import read_passwords
 from meshwright.errors import InputError
 
 
@@ -42,7 +42,7 @@ def test_all_problems_are_listed(tmp_path):
         "node 'a' is listed 2 times",
         "'a', 'b' share the endpoint h1:1883",
         "line 6: port '70000' is not between 1 and 65535",
-        "line 7: host 'h 5' is no host name",
+        "line 7: host 'h 5' is not a host name",
         "line 8: node is empty",
     ):
         assert problem in told
@@ -71,7 +71,7 @@ def test_an_endpoint_is_the_same_however_it_is_written(tmp_path, one, other, end
 
 @pytest.mark.parametrize("host", ["", "...", ":::", "h:1883", "[::1]", "-h", "tcp://h"])
 def test_what_is_no_host_is_told(tmp_path, host):
-    with pytest.raises(InputError, match="is no host name or address"):
+    with pytest.raises(InputError, match="is not a host name or address"):
         read_inventory(inventory(tmp_path, f"a,{host},1883"), ["a"])
 
 

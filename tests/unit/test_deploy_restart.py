@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from meshwright.deployment import compare_confs, read_conf
+from meshwright.deploy import compare_confs, read_conf
 from tests.deploying import brokers_of, deployed, overlay_of
 
 PAIRS = [(node, "x") for node in "abc"]

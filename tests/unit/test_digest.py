@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meshwright.datasets.digest import (
+from meshwright.model.instance import Instance
+from meshwright.storage.digest import (
     BLOCK,
     PairHasher,
     combine,
@@ -17,7 +18,6 @@ from meshwright.datasets.digest import (
     unpack,
     workload_digest,
 )
-from meshwright.values import Instance
 
 
 def pairs_of(n_nodes: int, seed: int = 3):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.smallworld import ALL_METHODS
+from meshwright.overlay.methods import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "methods").glob("*.md"))
@@ -38,7 +38,7 @@ def title(page: Path) -> str:
     return page.read_text(encoding="utf-8").splitlines()[0]
 
 
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_a_page_and_a_row_to_choose_it_by(method):
     headed = [page for page in PAGES if f"`{method}`" in title(page)]
     assert len(headed) == 1
@@ -94,7 +94,7 @@ def test_the_comparison_is_what_its_script_writes():
 
 def test_the_figures_are_what_their_script_draws():
     figures = dict(script("figures/make_figures.py").figures())
-    assert set(ALL_METHODS) <= set(figures)
+    assert set(METHODS) <= set(figures)
     assert {path.stem for path in (DOCS / "figures").glob("*.svg")} == set(figures)
     stale = [
         name

@@ -28,6 +28,26 @@ def test_a_name_like_no_other_is_answered_with_all_choices():
     assert str(error) == "unknown format 'docx'. Choose from: csv, tsv"
 
 
+@pytest.mark.parametrize(
+    ("got", "suggested"),
+    [
+        ("svg", None),
+        ("cvs", "csv"),
+        ("csvs", "csv"),
+        ("CSV", "csv"),
+        ("grapml", "graphml"),
+        ("garphlm", "graphml"),
+        ("png", None),
+        ("d", None),
+        ("", None),
+    ],
+)
+def test_only_a_misspelt_choice_is_suggested(got, suggested):
+    text = str(unknown_choice("export format", got, ["csv", "graphml", "dot"]))
+    hint = f"; did you mean {suggested!r}?" if suggested else "."
+    assert text == f"unknown export format {got!r}{hint} Choose from: csv, graphml, dot"
+
+
 def test_a_choice_that_is_no_text_is_quoted():
     assert "unknown draw None." in str(unknown_choice("draw", None, ["a"]))
 

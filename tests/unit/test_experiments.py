@@ -8,25 +8,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from papers.chart import BOLD, Panel, Series, beside_paper, distribution, draw, quartiles
+from papers.findings import at_least, at_most, mean, number, ordered, ratio_mean
+from papers.ledger import CLOSE, DIFFERS, HOLDS, NOT_RUN, Entry, judge, merge, read_ledger, verdict
+from papers.ledger_page import ledger_page
+from papers.model import FULL_SEEDS, Cell, Claim, Experiment, Finding, Sample
+from papers.registry import EXPERIMENTS, choose
+from papers.samples import GRAPHS, missing_files
+from papers.store import finished, flat, read_cells, write_cell, write_rows
 
 from meshwright.errors import InputError
-from meshwright.experiments.chart import (
-    BOLD,
-    Panel,
-    Series,
-    beside_paper,
-    distribution,
-    draw,
-    quartiles,
-)
-from meshwright.experiments.findings import at_least, at_most, mean, number, ordered, ratio_mean
-from meshwright.experiments.ledger import Entry, judge, merge, read_ledger
-from meshwright.experiments.ledger_page import ledger_page
-from meshwright.experiments.model import FULL_SEEDS, Cell, Claim, Experiment, Finding, Sample
-from meshwright.experiments.registry import EXPERIMENTS, choose
-from meshwright.experiments.samples import GRAPHS, missing_files
-from meshwright.experiments.store import finished, flat, read_cells, write_cell, write_rows
-from meshwright.experiments.verdict import CLOSE, DIFFERS, HOLDS, NOT_RUN, verdict
 
 # Every table and figure of the papers' evaluations.
 EVALUATIONS = {
@@ -235,8 +226,9 @@ def test_every_point_of_a_full_grid_rests_on_five_seeds(name):
 
 
 def test_the_default_of_a_sweep_is_that_of_slp_and_shares_its_cells():
-    from meshwright.assignment.slp.one_level import Settings
-    from meshwright.experiments.assignment_grids import SWEEPS, by_value
+    from papers.assignment_grids import SWEEPS, by_value
+
+    from meshwright.content.slp.one_level import Settings
 
     for name, choices, default in SWEEPS.values():
         assert getattr(Settings(), name) == default
@@ -322,7 +314,7 @@ def test_the_page_tells_every_size_that_rows_rest_on():
 def test_a_ledger_that_cannot_be_read_is_named_and_kept(tmp_path, text):
     place = tmp_path / "ledger.json"
     place.write_text(text)
-    with pytest.raises(InputError, match=r"ledger\.json.*is no ledger.*Move it away"):
+    with pytest.raises(InputError, match=r"ledger\.json.*is not a ledger.*Move it away"):
         merge(place, [])
     assert place.read_text() == text
 
@@ -391,7 +383,7 @@ def test_boxes_and_distributions_are_those_of_numpy():
 
 
 def test_the_distance_of_spreads_is_the_largest_between_their_shares():
-    from meshwright.experiments.partial_claims import spread_distance
+    from papers.partial_claims import spread_distance
 
     def row(method: str, counts: list[int], shares: list[float]) -> dict:
         told = {"followers": counts, "followers_share": shares, "seed": 1}

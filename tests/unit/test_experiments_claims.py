@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-
-from meshwright.experiments.assignment_claims import fall_with_boxes, knee, nearer_if_loose
-from meshwright.experiments.assignment_grids import ALPHAS, KEPT, SET_1
-from meshwright.experiments.degree_claims import stepwise
-from meshwright.experiments.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
-from meshwright.experiments.findings import falling
-from meshwright.experiments.model import Finding
-from meshwright.experiments.verdict import CLOSE, DIFFERS, HOLDS, verdict
-from meshwright.experiments.world_claims import by_short_fingers, falls_with, most_paths
+from papers.assignment_claims import fall_with_boxes, knee, nearer_if_loose
+from papers.assignment_grids import ALPHAS, KEPT, SET_1
+from papers.degree_claims import stepwise
+from papers.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
+from papers.findings import falling
+from papers.ledger import CLOSE, DIFFERS, HOLDS, verdict
+from papers.model import Finding
+from papers.world_claims import by_short_fingers, falls_with, most_paths
 
 
 def judged(finding) -> str:

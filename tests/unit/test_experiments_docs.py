@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 
-from meshwright.experiments.ledger import UNEXPLAINED, read_ledger
-from meshwright.experiments.ledger_page import ledger_page
-from meshwright.experiments.model import FULL_SEEDS, PAPERS
-from meshwright.experiments.registry import EXPERIMENTS
-from meshwright.experiments.samples import GRAPHS
-from meshwright.experiments.verdict import DIFFERS, HOLDS, VERDICTS
+from papers.ledger import DIFFERS, HOLDS, UNEXPLAINED, VERDICTS, read_ledger
+from papers.ledger_page import ledger_page
+from papers.model import FULL_SEEDS, PAPERS
+from papers.registry import EXPERIMENTS
+from papers.samples import GRAPHS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, LEDGER = DOCS / "reproduce.md", DOCS / "ledger.md"
@@ -52,3 +52,13 @@ def test_the_figures_of_the_ledger_are_there():
     links = re.findall(r"!\[[^]]*\]\(([^)]*)\)", LEDGER.read_text())
     assert len(links) == len([one for one in EXPERIMENTS.values() if one.claims])
     assert [link for link in links if not (DOCS / link).is_file()] == []
+
+
+def test_the_wheel_holds_the_package_without_the_papers():
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    assert list(settings) == ["targets"]
+    wheel = settings["targets"]["wheel"]
+    assert wheel.pop("packages") == ["src/meshwright"]
+    assert wheel.pop("force-include") == {"examples/company.csv": "meshwright/examples/company.csv"}
+    assert wheel == {}
+    assert not (DOCS.parent / "src" / "meshwright" / "papers").exists()

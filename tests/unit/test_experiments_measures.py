@@ -7,21 +7,15 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from papers.measure_time import share
+from papers.model import Cell
+from papers.run import measure
+from papers.workloads import EACH, draw_each, draw_instance, family, instance_of
 
-from meshwright.experiments import measure_assignment, measure_overlay, measure_routing
-from meshwright.experiments.measure_time import share
-from meshwright.experiments.model import Cell
-from meshwright.experiments.run import measure
-from meshwright.experiments.workloads import (
-    EACH,
-    draw_each,
-    draw_instance,
-    family,
-    instance_of,
-)
 from meshwright.overlay import design
-from meshwright.routing import simulate
-from meshwright.smallworld import design as design_world
+from meshwright.overlay import design as design_world
+from meshwright.smallworld.routing.simulate import simulate
+from papers import measure_assignment, measure_overlay, measure_routing
 
 NOWHERE = Path("nowhere")
 SMALL = family("unif", 40, 30, (3, 8), 1)

@@ -58,9 +58,9 @@ def test_an_unknown_format_is_answered_with_the_nearest(here):
 
 
 @pytest.mark.parametrize("names", [["a.dat"], ["a.csv", "b.tsv"], ["a"]])
-def test_a_format_that_cannot_be_told_is_asked_for(here, names):
+def test_a_format_that_cannot_be_guessed_is_asked_for(here, names):
     touch(*names)
-    with pytest.raises(InputError, match=r"the format of 'a.* cannot be told .*Pass --format"):
+    with pytest.raises(InputError, match=r"the format of 'a.* cannot be guessed .*Pass --format"):
         find_sources(names, None)
 
 
@@ -135,7 +135,7 @@ def test_a_file_that_may_not_be_read_is_refused(here, monkeypatch):
 
 def test_a_pipe_is_refused_without_waiting_for_a_writer(here):
     os.mkfifo("pipe.csv")
-    with pytest.raises(InputError, match=r"'pipe.csv' is no regular file"):
+    with pytest.raises(InputError, match=r"'pipe.csv' is not a regular file"):
         find_sources(["pipe.csv"], None)
 
 

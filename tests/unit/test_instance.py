@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import meshwright
-from meshwright.datasets import staging, write_table
 from meshwright.errors import InputError
-from meshwright.values import Instance, check_csr, load_instance
+from meshwright.model.instance import Instance, check_csr
+from meshwright.storage import staging, write_table
 
 
 def write_workload(path, nodes, topics, pairs, *, names=None, **facts):
@@ -153,7 +153,7 @@ def test_a_workload_loads_with_its_names_and_digest(tmp_path):
     assert list(instance.node_names) == ["n0", "n1"]
     assert instance.topic_names[1:] == ("t1", "t2")
     assert instance.digest == "ab" * 32
-    assert load_instance(str(tmp_path / "w")).digest == instance.digest
+    assert Instance.load(str(tmp_path / "w")).digest == instance.digest
 
 
 def test_a_workload_whose_rows_lost_their_order_loads_all_the_same(tmp_path):
@@ -163,7 +163,7 @@ def test_a_workload_whose_rows_lost_their_order_loads_all_the_same(tmp_path):
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_order_is_asked_across_pieces_too(tmp_path, monkeypatch, at_once):
-    monkeypatch.setattr("meshwright.values.PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr("meshwright.model.instance.PAIRS_AT_ONCE", at_once)
     pairs = [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)]
     for i in range(len(pairs)):
         write_workload(tmp_path / str(i), 3, 3, pairs[i:] + pairs[:i])
@@ -217,6 +217,5 @@ def test_loading_something_that_is_no_workload_is_refused(tmp_path):
         Instance.load(tmp_path / "nothing")
 
 
-def test_the_package_offers_instance_and_load_instance():
+def test_the_package_offers_instance():
     assert meshwright.Instance is Instance
-    assert meshwright.load_instance is load_instance

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from meshwright.kernels import drop_stale_code
-from meshwright.kernels.bits import add_common, new_words, set_bits
-from meshwright.kernels.components import new_components
-from meshwright.kernels.random import mix, stream, uniform
-from meshwright.workload.draw_kernel import (
+from meshwright.model.kernels.components import new_components
+from meshwright.runtime.kernels.bits import add_common, new_words, set_bits
+from meshwright.runtime.kernels.random import mix, stream, uniform
+from meshwright.workload.kernels.draws import (
     PATIENCE,
+    Chances,
+    Sizes,
     draw_conditional,
     draw_size,
     draw_successive,
-    guide_table,
     log_sums,
+    new_popularity,
 )
 
 SURE = 1e-6  # seeds are fixed: a test that passes will always pass
@@ -31,11 +31,6 @@ MASK = 2**64 - 1
 
 def key_of(seed, number):
     return np.uint64(stream(seed, number))  # compiled code hands a plain int to Python
-
-
-def tables(weights):
-    cumulative = np.cumsum(weights / weights.sum())
-    return weights, cumulative, guide_table(cumulative)
 
 
 def odds_of(weights):
@@ -112,7 +107,7 @@ def test_a_number_depends_on_its_stream_and_place_alone(number):
 
 
 def test_the_guide_points_to_the_first_topic_that_reaches_each_step():
-    _, cumulative, guide = tables(WEIGHTS)
+    _, cumulative, guide = new_popularity(WEIGHTS)
     for step, topic in enumerate(guide.tolist()):
         assert cumulative[topic] > step / len(guide)
         assert topic == 0 or cumulative[topic - 1] <= step / len(guide)
@@ -120,7 +115,7 @@ def test_the_guide_points_to_the_first_topic_that_reaches_each_step():
 
 def test_sizes_are_uniform_and_reach_both_ends():
     n = 3000
-    sizes = Counter(int(draw_size(key_of(1, i), 2, 5)) for i in range(n))
+    sizes = Counter(int(draw_size(key_of(1, i), Sizes(1, 2, 5))) for i in range(n))
     assert_follows(sizes, dict.fromkeys(range(2, 6), 0.25), n)
 
 
@@ -129,7 +124,7 @@ def test_sizes_are_uniform_and_reach_both_ends():
 def test_successive_draws_follow_their_law_exactly(weights, size):
     found, n = Counter(), 0
     for seed in range(4):
-        sizes, topics = draw_successive(seed, 0, 1500, size, size, *tables(weights))
+        sizes, topics = draw_successive(Sizes(seed, size, size), new_popularity(weights), 0, 1500)
         found.update(sets_of(sizes, topics))
         n += 1500
     expected = {s: p for s, p in successive_law(weights, size).items() if p * n > 0.01}
@@ -147,7 +142,7 @@ def test_conditional_draws_follow_their_law_exactly(weights, size):
     sums = log_sums(odds, size)
     found, n = Counter(), 0
     for seed in range(4):
-        sizes, topics = draw_conditional(seed, 0, 1500, size, size, odds, sums)
+        sizes, topics = draw_conditional(Sizes(seed, size, size), Chances(odds, sums), 0, 1500)
         found.update(sets_of(sizes, topics))
         n += 1500
     assert_follows(found, conditional_law(weights, size), n)
@@ -176,11 +171,13 @@ def test_sums_of_many_small_odds_neither_vanish_nor_overflow():
 @pytest.mark.parametrize("size", [19, 20])
 def test_nearly_all_topics_under_strong_skew_are_drawn_without_end_in_sight(size):
     weights = np.exp(-30.0 * np.arange(1, 21))  # the last is chosen once in e^570
-    sizes, topics = draw_successive(1, 0, 5, size, size, *tables(weights))
+    sizes, topics = draw_successive(Sizes(1, size, size), new_popularity(weights), 0, 5)
     for chosen in sets_of(sizes, topics):
         assert len(set(chosen)) == size
     odds = odds_of(weights)
-    sizes, topics = draw_conditional(1, 0, 5, size, size, odds, log_sums(odds, size))
+    sizes, topics = draw_conditional(
+        Sizes(1, size, size), Chances(odds, log_sums(odds, size)), 0, 5
+    )
     for chosen in sets_of(sizes, topics):
         assert len(set(chosen)) == size
 
@@ -188,7 +185,7 @@ def test_nearly_all_topics_under_strong_skew_are_drawn_without_end_in_sight(size
 def test_the_keys_take_over_where_patience_ends_and_topics_stay_distinct():
     weights = np.array([1e9, 1.0, 1.0, 1.0, 1.0])
     assert PATIENCE < 1e9  # drawing with replacement would repeat the first topic
-    sizes, topics = draw_successive(3, 0, 50, 4, 4, *tables(weights))
+    sizes, topics = draw_successive(Sizes(3, 4, 4), new_popularity(weights), 0, 50)
     assert all(len(set(chosen)) == 4 for chosen in sets_of(sizes, topics))
 
 
@@ -196,9 +193,9 @@ def test_the_keys_take_over_where_patience_ends_and_topics_stay_distinct():
 def test_a_node_draws_the_same_whichever_batch_it_is_in(draw):
     def run(first, count):
         if draw == "successive":
-            return draw_successive(9, first, count, 1, 4, *tables(np.ones(30)))
+            return draw_successive(Sizes(9, 1, 4), new_popularity(np.ones(30)), first, count)
         odds = odds_of(np.ones(30))
-        return draw_conditional(9, first, count, 1, 4, odds, log_sums(odds, 4))
+        return draw_conditional(Sizes(9, 1, 4), Chances(odds, log_sums(odds, 4)), first, count)
 
     whole = sets_of(*run(0, 40))
     apart = sets_of(*run(0, 13)) + sets_of(*run(13, 27))
@@ -209,10 +206,12 @@ def test_a_node_draws_the_same_whichever_batch_it_is_in(draw):
 def test_topics_are_sorted_distinct_and_in_range_and_sizes_within_the_range(draw):
     weights = np.arange(1, 51.0) ** -1.0
     if draw == "successive":
-        sizes, topics = draw_successive(2, 100, 200, 0, 12, *tables(weights))
+        sizes, topics = draw_successive(Sizes(2, 0, 12), new_popularity(weights), 100, 200)
     else:
         odds = odds_of(weights)
-        sizes, topics = draw_conditional(2, 100, 200, 0, 12, odds, log_sums(odds, 12))
+        sizes, topics = draw_conditional(
+            Sizes(2, 0, 12), Chances(odds, log_sums(odds, 12)), 100, 200
+        )
     assert sizes.min() >= 0
     assert sizes.max() <= 12
     assert len(topics) == sizes.sum()
@@ -222,45 +221,9 @@ def test_topics_are_sorted_distinct_and_in_range_and_sizes_within_the_range(draw
 
 
 def test_no_topics_wanted_are_none_drawn():
-    sizes, topics = draw_successive(1, 0, 3, 0, 0, *tables(np.ones(4)))
+    sizes, topics = draw_successive(Sizes(1, 0, 0), new_popularity(np.ones(4)), 0, 3)
     assert sizes.tolist() == [0, 0, 0]
     assert len(topics) == 0
-
-
-def test_compiled_code_is_dropped_when_a_source_it_is_made_of_changes(tmp_path):
-    package = tmp_path / "package"
-    for folder in ("kernels", "overlay"):
-        (package / folder / "__pycache__").mkdir(parents=True)
-    deep = package / "kernels" / "components.py"
-    deep.write_text("")
-    middle = package / "overlay" / "pair_kernel.py"
-    middle.write_text("from package.kernels.components import join\n")
-    (package / "overlay" / "engine_kernel.py").write_text(
-        "from package.overlay.pair_kernel import x"
-    )
-    (package / "overlay" / "other_kernel.py").write_text("import numpy\n")
-    engine = package / "overlay" / "__pycache__" / "engine_kernel.run-3.py311.nbi"
-    other = package / "overlay" / "__pycache__" / "other_kernel.run-3.py311.nbi"
-
-    def compile_all():
-        engine.write_text("compiled")
-        other.write_text("compiled")
-
-    def kept():
-        return [index.exists() for index in (engine, other)]
-
-    compile_all()
-    assert drop_stale_code(package)  # nothing is known of what was compiled before
-    assert kept() == [False, False]
-    compile_all()
-    assert not drop_stale_code(package)
-    assert kept() == [True, True]
-    for source in (middle, deep):
-        stat = source.stat()
-        os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-        assert drop_stale_code(package)
-        assert kept() == [False, True]
-        compile_all()
 
 
 @pytest.mark.parametrize("block", [1, 3, 7])
@@ -268,7 +231,7 @@ def test_components_are_the_same_in_blocks(monkeypatch, block):
     indptr = np.array([0, 3, 3, 5, 9, 10])
     topics = np.array([1, 2, 5, 0, 5, 1, 2, 5, 6, 5], dtype=np.int32)  # nobody wants 3 and 4
     whole = new_components(indptr, topics, 8)
-    monkeypatch.setattr("meshwright.kernels.components.BLOCK", block)
+    monkeypatch.setattr("meshwright.model.kernels.components.BLOCK", block)
     for one, other in zip(whole, new_components(indptr, topics, 8), strict=True):
         assert one.tolist() == other.tolist()
     assert whole.nodes.tolist() == [2, 0, 3, 0, 3, 0, 2, 3, 4, 3]

@@ -24,8 +24,7 @@ def commands(page: str) -> list[str]:
 def test_a_documented_command_parses(line):
     from meshwright import cli
 
-    if not cli.app.registered_commands:
-        cli.load_verbs()
+    cli.load_verbs()
     command, words = typer.main.get_command(cli.app), shlex.split(line, comments=True)
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]

@@ -8,14 +8,16 @@ import subprocess
 
 import pytest
 
+from meshwright.deploy import Broker, Plan, Route, plan, read_plan
+from meshwright.deploy.lab import processes
+from meshwright.deploy.lab.compare import LAYOUTS, write_layout
+from meshwright.deploy.lab.configurations import write_local_copy
+from meshwright.deploy.lab.processes import Process, find_mosquitto, free_ports, stop
+from meshwright.deploy.lab.running import down, find_lab, lab_place, start_order
+from meshwright.deploy.lab.traffic import draw_publishers
 from meshwright.errors import DeployError, InputError
-from meshwright.lab import processes
-from meshwright.lab.exercise import draw_publishers
-from meshwright.lab.plan import Topic, read_plan
-from meshwright.lab.prepare import prepare
-from meshwright.lab.processes import Process, find_mosquitto, free_ports, start_time, stop
-from meshwright.lab.running import down, find_lab, is_loopback, lab_place, start_order
-from meshwright.lab.today import LAYOUTS, write_layout
+from meshwright.runtime.machine import start_time
+from tests.deploying import brokers_of, deployed, overlay_of
 from tests.e2e.lab_confs import write_conf
 
 LINE = [("b", "a"), ("c", "b")]
@@ -27,23 +29,26 @@ def conf(tmp_path):
 
 
 def test_a_directory_without_a_plan_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"holds no plan\.json; give the directory that"):
+    with pytest.raises(InputError, match=r"holds no plan\.json\. Give the directory that"):
         read_plan(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"kind": "overlay"}, "kind 'overlay'"),
-        ({"format_version": 2}, "format_version 2"),
-        ({"brokers": None}, "TypeError"),
-        ({"links": [{"from": "a", "to": "x"}]}, r"brokers twice or not listed: \['x'\]"),
+        ({"kind": "overlay"}, "is of kind 'overlay', version 1; needed is 'mosquitto'"),
+        ({"format_version": 2}, "is of kind 'mosquitto', version 2"),
+        ({"brokers": None}, "is damaged: 'NoneType' object is not iterable"),
+        ({"brokers": []}, "is damaged: brokers are named but not listed"),
+        ({"links": [{"from": "a", "to": "x"}]}, r"brokers are named but not listed: \['x'\]"),
+        ({"links": [{"from": "a", "to": "b"}]}, r"use links that are not listed: \[\('b', 'a'\)"),
+        ({"links": [{"from": "a"}]}, "is damaged: 'to' is missing"),
     ],
 )
 def test_a_plan_that_is_none_is_refused(conf, change, reason):
     path = conf / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(InputError, match=f"is no plan of format 1.*{reason}"):
+    with pytest.raises(InputError, match=reason):
         read_plan(conf)
 
 
@@ -53,9 +58,26 @@ def test_a_broker_without_its_configuration_is_named(conf):
         read_plan(conf)
 
 
+def test_a_plan_read_back_is_the_plan_that_was_written(tmp_path):
+    pairs = [("a", "x/+"), ("b", "x/+"), ("c", "h 1/t/u"), ("b", "h 1/t/u")]
+    overlay = overlay_of(pairs)
+    made = plan(overlay, brokers_of(overlay.instance.node_names), publishers=[("c", "x/9")])
+    read = read_plan(deployed(overlay, tmp_path / "conf", publishers=[("c", "x/9")]))
+    assert read == made
+    assert read.lines == made.lines
+
+
+def test_a_plan_without_patterns_and_examples_is_read_too(conf):
+    data = json.loads((conf / "plan.json").read_text())
+    for topic in data["topics"]:
+        del topic["example"], topic["relays"]
+    route = Plan.from_json(data).routes[0]
+    assert (route.pattern, route.example, route.relays) == ("t", "t", ())
+
+
 def test_arrivals_follow_the_tree_and_stop_at_brokers_that_are_down():
-    topic = Topic("t", ("a", "b", "c"), ("a", "b", "c", "p"), (*LINE, ("p", "a")), "t")
-    assert topic.leaves_out == {"p"}
+    topic = Route("t", "t", "t", tuple("abc"), tuple("abcp"), (), (*LINE, ("p", "a")))
+    assert topic.only_publish == {"p"}
     assert topic.arrivals("a") == {"b": "a", "c": "b"}
     assert topic.arrivals("p") == {"a": "p", "b": "a", "c": "b"}
     assert topic.arrivals("a", up=["a", "c"]) == {}
@@ -76,7 +98,7 @@ def test_a_copy_dials_and_listens_on_loopback_and_keeps_the_rest(conf, tmp_path)
         "log_dest file /var/log/x\npersistence_location /var/lib\n" + source.read_text()
     )
     ports = {"a": 1, "b": 2, "c": 3}
-    prepare(
+    write_local_copy(
         conf, read_plan(conf), tmp_path / "lab", ports, via={("c", "b"): 9}, extra={"c": ("x",)}
     )
     lines = (tmp_path / "lab" / "c" / "mosquitto.conf").read_text().splitlines()
@@ -94,7 +116,7 @@ def test_a_copy_dials_and_listens_on_loopback_and_keeps_the_rest(conf, tmp_path)
     [
         ("plugin /usr/lib/x.so", "uses plugin, which the lab cannot move"),
         ("listener 9001", "has several listeners"),
-        ("connection z\naddress z.example:1883", "dials 'z.example:1883', which is no broker"),
+        ("connection z\naddress z.example:1883", "dials 'z.example:1883', which is not a broker"),
         ("password_file /nowhere/passwd", "names '/nowhere/passwd', which cannot be read here"),
     ],
 )
@@ -102,7 +124,7 @@ def test_what_cannot_be_moved_here_is_refused(conf, tmp_path, line, reason):
     path = conf / "c" / "mosquitto.conf"
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(InputError, match=reason):
-        prepare(conf, read_plan(conf), tmp_path / "lab", {"a": 1, "b": 2, "c": 3})
+        write_local_copy(conf, read_plan(conf), tmp_path / "lab", {"a": 1, "b": 2, "c": 3})
 
 
 def test_the_account_of_the_lab_is_added_to_the_copy_alone(conf, tmp_path):
@@ -110,7 +132,7 @@ def test_the_account_of_the_lab_is_added_to_the_copy_alone(conf, tmp_path):
     path.write_text(path.read_text() + "password_file passwd\nacl_file acl\n")
     (conf / "c" / "passwd").write_text("one:$7$101$AA==$AA==")
     (conf / "c" / "acl").write_text("user one\ntopic read t\n")
-    prepare(conf, read_plan(conf), tmp_path / "lab", {"a": 1, "b": 2, "c": 3})
+    write_local_copy(conf, read_plan(conf), tmp_path / "lab", {"a": 1, "b": 2, "c": 3})
     users = (tmp_path / "lab" / "c" / "passwd").read_text().splitlines()
     assert [user.split(":")[0] for user in users] == ["one", "meshwright-lab"]
     rights = (tmp_path / "lab" / "c" / "acl").read_text()
@@ -155,7 +177,7 @@ def test_a_state_that_is_none_is_never_removed(conf):
     place = lab_place(conf)
     place.mkdir()
     (place / "lab.json").write_text('{"kind": "other"}')
-    with pytest.raises(InputError, match="is no state of a lab"):
+    with pytest.raises(InputError, match="is not the state of a lab"):
         down(conf)
     (place / "lab.json").write_text("{")
     with pytest.raises(InputError, match=r"cannot be read .*look for mosquitto processes"):
@@ -168,11 +190,11 @@ def test_a_state_that_is_none_is_never_removed(conf):
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("10.0.0.1", False), ("a.b", False)],
 )
 def test_loopback_is_this_machine(host, here):
-    assert is_loopback(host) is here
+    assert Broker("a", host, 1883).on_loopback is here
 
 
 def test_publishers_are_drawn_alike_for_a_seed_and_only_where_brokers_are_up():
-    topics = [Topic(f"t{i}", tuple("abcdef"), (), (), f"t{i}") for i in range(20)]
+    topics = [Route(f"t{i}", "", "", tuple("abcdef"), (), (), ()) for i in range(20)]
     one = draw_publishers(topics, "abcde", 2, seed=1)
     assert one == draw_publishers(topics, "abcde", 2, seed=1)
     assert one != draw_publishers(topics, "abcde", 2, seed=2)
@@ -182,8 +204,7 @@ def test_publishers_are_drawn_alike_for_a_seed_and_only_where_brokers_are_up():
 
 
 def test_a_full_mesh_forwards_only_what_is_published_below_its_prefix(conf, tmp_path):
-    plan = read_plan(conf)
-    linked = write_layout(LAYOUTS[0], plan, tmp_path / "mesh")
+    linked = write_layout(LAYOUTS[0], read_plan(conf), tmp_path / "mesh")
     assert linked.links == (("b", "a"), ("c", "a"), ("c", "b"))
     text = (tmp_path / "mesh" / "c" / "mosquitto.conf").read_text()
     assert text.count('topic # out 1 pub/ ""\ntopic # in 1 "" pub/\n') == 2

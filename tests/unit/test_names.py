@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from meshwright.names import ArrowNames, NumberedNames, arrow_names, number_width
+from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, number_width
 
 
 @pytest.mark.parametrize(("count", "width"), [(0, 1), (1, 1), (10, 1), (11, 2), (100, 2), (101, 3)])

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from meshwright.datasets import open_dataset
+from meshwright.content.problem import BrokerTree, Density, Problem, load_problem, write_problem
+from meshwright.content.problem.latency import in_time_counts, spread_of
 from meshwright.errors import InputError
-from meshwright.problem import BrokerTree, Density, Problem, load_problem, write_problem
-from meshwright.problem.dataset import in_time_counts, spread_of
+from meshwright.storage import open_dataset
 from tests.naive import content as naive
 from tests.problems import line_problem, random_problem, small_problems
 
@@ -111,7 +111,7 @@ def test_a_problem_keeps_its_numbers_and_leaves_the_callers_alone():
     ("change", "match"),
     [
         ({"low": [[2.0]], "high": [[1.0]]}, "low > high"),
-        ({"low": [[np.nan]]}, "low has a value that is no finite number"),
+        ({"low": [[np.nan]]}, "low has a value that is not a finite number"),
         ({"location": [[0.0, 1.0]]}, "located in 2 dimensions, brokers in 1"),
         ({"max_delay": np.array([-0.1])}, "max_delay must be 0 or more"),
         ({"alpha": 0}, "a filter needs at least one box"),
@@ -136,7 +136,7 @@ def test_a_dataset_with_missing_ids_or_ragged_boxes_is_called_damaged(tmp_path):
     low = table.column_names.index("low")
     ragged = pa.array([[1.0, 2.0], [1.0], [1.0, 2.0, 3.0], [1.0, 2.0]])
     pq.write_table(table.set_column(low, "low", ragged), file)
-    with pytest.raises(InputError, match="column 'low' are none, or not of one length"):
+    with pytest.raises(InputError, match="column 'low' are missing or differ in length"):
         load_problem(tmp_path / "p")
 
 
@@ -167,7 +167,8 @@ def test_the_spread_of_counts():
 def test_loading_a_problem_needs_no_spark_and_compiles_nothing(tmp_path):
     write_problem(tmp_path / "p", random_problem(5))
     code = (
-        "import sys; from meshwright.problem import load_problem; load_problem(sys.argv[1]).digest;"
+        "import sys; from meshwright.content.problem import load_problem;"
+        "load_problem(sys.argv[1]).digest;"
         "print([m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j', 'numba')])"
     )
     done = subprocess.run(

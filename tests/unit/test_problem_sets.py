@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshwright.content.problem.synthetic import (
+    broker_tree,
+    build_broker_tree,
+    content_arguments,
+    workload_set,
+)
+from meshwright.content.problem.workload_sets import GoogleGroups, GridHotSpots, NewsFeeds, quotas
 from meshwright.errors import InputError
-from meshwright.problem.arguments import content_arguments
-from meshwright.problem.levels import hang
-from meshwright.problem.set_1 import Set1, quotas
-from meshwright.problem.set_2 import Set2
-from meshwright.problem.set_3 import Set3
-from meshwright.problem.sets import broker_tree, workload_set
 from tests.naive import content as naive
 
 SOME = 40
@@ -26,16 +27,16 @@ def assert_same(drawn, twins) -> None:
 
 @pytest.mark.parametrize(("skew", "broad"), [("low", "high"), ("high", "low")])
 def test_set_1_is_its_naive_twin(skew, broad):
-    drawn = Set1.of(7, skew=skew, broad=broad).subscribers(1000, SOME)
+    drawn = GoogleGroups(7, skew=skew, broad=broad).subscribers(1000, SOME)
     assert_same(drawn, [naive.set_1(7, 1000 + i, skew, broad) for i in range(SOME)])
 
 
 def test_set_2_is_its_naive_twin():
-    assert_same(Set2.of(5).subscribers(3, SOME), [naive.set_2(5, 3 + i) for i in range(SOME)])
+    assert_same(NewsFeeds(5).subscribers(3, SOME), [naive.set_2(5, 3 + i) for i in range(SOME)])
 
 
 def test_set_3_is_its_naive_twin():
-    assert_same(Set3.of(5).subscribers(3, SOME), [naive.set_3(5, 3 + i) for i in range(SOME)])
+    assert_same(GridHotSpots(5).subscribers(3, SOME), [naive.set_3(5, 3 + i) for i in range(SOME)])
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -49,7 +50,7 @@ def test_a_subscriber_depends_on_its_id_alone(number):
 
 def test_set_1_has_the_shares_it_states():
     n = 40_000
-    location, low, high = Set1.of(1, skew="high", broad="high").subscribers(0, n)
+    location, low, high = GoogleGroups(1, skew="high", broad="high").subscribers(0, n)
     noise = 4 * (0.25 / n) ** 0.5
     in_asia, in_europe = (location[:, 1] > 70).mean(), (location[:, 0] > 45).mean()
     assert in_asia == pytest.approx(4 / 9, abs=noise)
@@ -65,13 +66,13 @@ def test_set_1_has_the_shares_it_states():
 
 def test_skew_and_breadth_are_what_they_are_called():
     def most_wanted(skew: str) -> float:
-        _, low, _ = Set1.of(1, skew=skew, broad="low").subscribers(0, 20_000)
+        _, low, _ = GoogleGroups(1, skew=skew, broad="low").subscribers(0, 20_000)
         cell = (low // (1000 / 36)).astype(int) @ [36, 1]
         return float(np.bincount(cell).max() / 20_000)
 
     assert most_wanted("high") > 3 * most_wanted("low")
     small, large = (
-        Set1.of(1, skew="low", broad=broad).subscribers(0, 20_000) for broad in ("low", "high")
+        GoogleGroups(1, skew="low", broad=broad).subscribers(0, 20_000) for broad in ("low", "high")
     )
     assert (large.high - large.low).prod(axis=1).sum() > 3 * (small.high - small.low).prod(
         axis=1
@@ -93,7 +94,7 @@ def test_quotas_give_every_broker_a_region_near_its_share(n):
 )
 def test_trees_are_those_of_the_naive_twin_and_keep_the_out_degree(places, most):
     points = np.array(places, np.float64)
-    parent = hang(points, most)
+    parent = build_broker_tree(points, most)
     twin = naive.parents([list(map(float, place)) for place in places], most)
     assert parent.tolist() == [twin[i] for i in range(len(places))]
     assert np.bincount(parent + 1).max() <= most

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from meshwright.spark import progress
-from meshwright.spark.progress import Progress, no_progress
+from meshwright.runtime import progress
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import share_of_tasks
 
 NEVER = 7 * 86_400.0
 LONG = 60  # seconds a test waits for a line before it fails
@@ -44,10 +45,13 @@ class Tracker:
         return SimpleNamespace(numTasks=tasks, numCompletedTasks=done)
 
 
+def session_with(tracker):
+    return SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
+
+
 def with_tracker(tracker) -> Progress:
-    shown = Progress(4, stream=Stream(tty=False))
-    shown._tracker = tracker
-    return shown
+    share = None if tracker is None else lambda: share_of_tasks(session_with(tracker))
+    return Progress(4, share, Stream(tty=False))
 
 
 @pytest.mark.parametrize("tty", [True, False])
@@ -129,7 +133,13 @@ def test_a_stage_that_just_ended_is_passed_over():
     tracker = Tracker((2, 1))
     tracker.getActiveStageIds = lambda: [0, 1]
     tracker.getStageInfo = lambda i: None if i else SimpleNamespace(numTasks=2, numCompletedTasks=1)
-    assert with_tracker(tracker)._share() == 0.5
+    assert share_of_tasks(session_with(tracker)) == 0.5
+
+
+def test_a_share_that_the_step_reports_goes_before_that_of_spark():
+    shown = with_tracker(Tracker((6, 3)))
+    shown.update(0.5, "round 2")
+    assert shown._line("reading", 9.0) == "[1/4] reading 50%, 9 s, about 9 s left: round 2"
 
 
 def test_more_steps_than_promised_do_not_count_past_the_end():
@@ -142,4 +152,4 @@ def test_more_steps_than_promised_do_not_count_past_the_end():
 
 def test_spark_connect_has_no_tracker():
     session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    assert progress._status_tracker(session) is None
+    assert share_of_tasks(session) == 0.0

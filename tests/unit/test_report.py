@@ -11,11 +11,11 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from meshwright.assignment.dataset import load_answer
+from meshwright.content.dataset import load_assignment
 from meshwright.errors import InputError
+from meshwright.overlay.dataset import load_overlay
 from meshwright.report import make_report
 from meshwright.report.page import number, percent
-from meshwright.smallworld import load_overlay
 from tests.e2e.in_process import run_in_process
 from tests.reports import (
     HOSTILE,
@@ -68,7 +68,7 @@ def relayed_and_cut_off(overlay) -> tuple[int, int]:
 
 
 def test_what_relays_can_join_and_what_nothing_does_are_told_apart(tmp_path):
-    from meshwright.values import Instance
+    from meshwright.model.instance import Instance
 
     # Two links, a - b - c: x needs b as a relay; d is alone, so y cannot be delivered.
     wants = {"a": "p1 p2 x y", "b": "p1 p2 q1 q2", "c": "q1 q2 x", "d": "y"}
@@ -78,7 +78,7 @@ def test_what_relays_can_join_and_what_nothing_does_are_told_apart(tmp_path):
     h = made.document["sections"][0]["overlays"][0]["headline"]
     assert (h["topics_connected"], h["topics_relayed"], h["topics_cut_off"]) == (4, 1, 1)
     text = visible(made.page.read_text())
-    assert "cannot reach everybody" in text
+    assert "cannot reach all subscribers" in text
     assert "cut off" in text
 
 
@@ -128,7 +128,7 @@ def test_a_run_is_told_with_the_system_it_was_simulated_against(whole):
 def test_the_numbers_of_an_assignment_are_those_of_its_dataset(place, whole):
     section = whole.document["sections"][1]
     for told in section["assignments"]:
-        answer = load_answer(place / told["label"])
+        answer = load_assignment(place / told["label"])
         assert told["bandwidth"] == pytest.approx(answer.bandwidth, rel=1e-5)
         assert told["delay"]["box"]["most"] == pytest.approx(answer.measures.delay_max, rel=1e-5)
         assert sum(told["loads"]) == section["problem"]["n_subscribers"]
@@ -202,10 +202,10 @@ def test_a_page_that_would_be_too_large_leaves_lists_out_or_is_refused(
 ):
     from meshwright.report.document import document
     from meshwright.report.page import render
-    from meshwright.report.room import ROOMS, trimmed
+    from meshwright.report.page_data import BUDGETS, trimmed
 
     whole = document([place / "gm"])
-    sizes = [len(render(trimmed(whole, room)).encode()) for room in ROOMS]
+    sizes = [len(render(trimmed(whole, budget)).encode()) for budget in BUDGETS]
     assert sizes[0] > sizes[2]
     monkeypatch.setattr("meshwright.report.MOST_BYTES", sizes[2])
     made = make_report([place / "gm"], tmp_path / "r.html")
@@ -220,9 +220,9 @@ def test_a_page_that_would_be_too_large_leaves_lists_out_or_is_refused(
 
 def test_the_largest_topics_are_left_out_first_and_none_is_cut(place):
     from meshwright.report.document import document
-    from meshwright.report.room import Room, trimmed
+    from meshwright.report.page_data import Budget, trimmed
 
-    fitting = trimmed(document([place / "gm"]), Room(60, 10**6, 10**6))
+    fitting = trimmed(document([place / "gm"]), Budget(60, 10**6, 10**6))
     workload = fitting["sections"][0]["workload"]
     pairs = list(zip(workload["subscribers_of_topic"], workload["subscribers"], strict=True))
     assert sum(size for size, listed in pairs if listed) <= 60
@@ -244,7 +244,7 @@ def test_what_a_run_measured_stands_in_the_headline_of_its_overlay(place, tmp_pa
 
 
 def test_datasets_of_different_workloads_get_sections_of_their_own(place, tmp_path):
-    from meshwright.values import Instance
+    from meshwright.model.instance import Instance
 
     write_designs(tmp_path, Instance.from_pairs([("a", "x"), ("b", "x")]), gm={"method": "gm"})
     made = make_report([place / "gm", tmp_path / "gm", place / "few"], tmp_path / "r.html")
@@ -263,7 +263,7 @@ def test_a_workload_alone_and_a_run_alone_can_be_reported(place, tmp_path):
     "pairs", [[], [("a", "x")], [("a", "x"), ("b", "y")], [("a", "x"), ("b", "x"), ("c", "x")]]
 )
 def test_tiny_workloads_can_be_reported(tmp_path, pairs):
-    from meshwright.values import Instance
+    from meshwright.model.instance import Instance
 
     instance = Instance.from_pairs(pairs, nodes=["alone"])
     write_designs(tmp_path, instance, gm={"method": "gm"}, star={"method": "star"})
@@ -274,7 +274,7 @@ def test_tiny_workloads_can_be_reported(tmp_path, pairs):
 
 
 def test_nothing_to_join_is_said_in_words(tmp_path):
-    from meshwright.values import Instance
+    from meshwright.model.instance import Instance
 
     write_designs(tmp_path, Instance.from_pairs([("a", "x"), ("b", "y")]), gm={"method": "gm"})
     text = visible(make_report([tmp_path / "gm"], tmp_path / "r.html").page.read_text())
@@ -310,9 +310,9 @@ def test_the_star_beside_an_overlay_is_the_one_that_design_makes(tmp_path):
         (["problem"], "has nothing to show yet. Run `meshwright assign`"),
         (["gm", "gm"], "error: 'gm' is named twice"),
         (["gm", "-o", "report.pdf"], "give -o a name such as report.pdf.html"),
-        (["gm", "-o", "gm"], "'gm' is a directory; give -o a file, for example gm/report.html"),
-        (["gm", "-o", "kept.html/r.html"], "kept.html' is a file, so 'kept.html/r.html' cannot be"),
-        (["gm", "--workload", "gone"], "there is no workload at 'gone'; check what --workload"),
+        (["gm", "-o", "gm"], "'gm' is a directory; give -o a file name"),
+        (["gm", "-o", "kept.html/r.html"], "'kept.html/r.html' cannot be written: '"),
+        (["gm", "--workload", "gone"], "there is no workload at 'gone'; check --workload"),
         (["gm", "-o", "kept.html"], "'kept.html' exists. Pass --force"),
         (["gm", "-o", "taken.html"], "'taken.json' exists. Pass --force"),
         (["gm", "--workload", "problem"], "is a dataset of kind 'problem'; 'workload' is needed"),

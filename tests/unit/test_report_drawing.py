@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.report.distributions import knee, thin
-from meshwright.report.groups import find_groups, links_between
 from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layout
 from meshwright.report.overlay_facts import support_curve
-from meshwright.report.packing import embedded, packed
-from meshwright.report.picture import overlay_parts, picture
-from meshwright.values import Instance
+from meshwright.report.page_data import embedded, packed
+from meshwright.report.picture import find_groups, links_between, overlay_parts, picture
 from tests.reports import crowd
 
 
@@ -148,7 +147,7 @@ def test_a_large_overlay_is_drawn_as_groups():
 
 @pytest.mark.parametrize("method", ["sl", "none"])
 def test_a_large_small_world_is_drawn_as_stretches_of_its_ring(method):
-    from meshwright.smallworld import design as design_any
+    from meshwright.overlay import design as design_any
 
     world = design_any(crowd(300, 30, 3), method, certify=False)
     drawn = picture(world, most_nodes=200)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from meshwright.errors import InputError, SparkError
-from meshwright.spark import session
+from meshwright.runtime import machine, session
 
 
 def fake_java(directory: Path, version: str) -> Path:
@@ -100,14 +100,16 @@ def test_a_cluster_keeps_its_own_partitions_and_addresses(tmp_path):
     assert "spark.local.dir" not in settings
 
 
-def test_scratch_space_of_dead_processes_is_swept_and_of_living_ones_kept(monkeypatch, tmp_path):
+def test_scratch_space_of_dead_processes_is_removed_and_of_living_ones_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(session.tempfile, "gettempdir", lambda: str(tmp_path))
-    for pid in (2**22 + 1, os.getpid()):
-        (tmp_path / f"meshwright-spark-{pid}-x").mkdir()
-    (tmp_path / "somebody-else").mkdir()
+    ours = f"meshwright-spark-{machine.process_name()}-x"
+    elsewhere = f"meshwright-spark-elsewhere-{2**22 + 1}-0-x"
+    ended = f"meshwright-spark-{machine.process_name(2**22 + 1)[:-1]}-x"
+    for name in (ours, elsewhere, ended, "somebody-else"):
+        (tmp_path / name).mkdir()
     session._sweep_dead_scratch()
     left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == [f"meshwright-spark-{os.getpid()}-x", "somebody-else"]
+    assert left == sorted([ours, elsewhere, "somebody-else"])
 
 
 def test_what_a_child_writes_to_stderr_meanwhile_goes_to_the_log(tmp_path, capfd):
@@ -122,10 +124,10 @@ def test_what_a_child_writes_to_stderr_meanwhile_goes_to_the_log(tmp_path, capfd
 def test_the_package_travels_whole_and_without_its_data(tmp_path):
     import zipfile
 
-    archive = session._package_archive(tmp_path)
+    archive = session._package_archive(tmp_path, session.PACKAGE)
     names = zipfile.ZipFile(archive).namelist()
     assert "meshwright/__init__.py" in names
-    assert "meshwright/workload/pairs.py" in names
+    assert "meshwright/workload/tables.py" in names
     assert all(name.endswith(".py") for name in names)
 
 
@@ -135,7 +137,7 @@ def test_a_spark_that_does_not_start_is_told_in_one_line_with_its_log(tmp_path):
     code = textwrap.dedent(
         """
         from meshwright.errors import SparkError
-        from meshwright.spark.session import spark_session
+        from meshwright.runtime.session import spark_session
         try:
             spark_session("nonsense")
         except SparkError as error:
@@ -167,3 +169,18 @@ def test_an_unreachable_spark_connect_is_named(monkeypatch):
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     with pytest.raises(SparkError, match=r"cannot reach Spark Connect at 'sc://127.0.0.1:1': no a"):
         session.spark_session()
+
+
+def test_processors_are_counted_where_the_system_has_no_affinity(monkeypatch):
+    assert machine.cpu_count() >= 1
+    monkeypatch.delattr(os, "process_cpu_count", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert machine.cpu_count() == 7
+
+
+def test_a_process_is_known_by_its_host_id_and_start_time():
+    name = machine.process_name()
+    assert not machine.has_ended(name)
+    assert machine.has_ended(f"{name[:-1]}x")
+    assert not machine.has_ended(f"elsewhere-{os.getpid()}-0")

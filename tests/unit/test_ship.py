@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.routing.tables import Subscribers
-from meshwright.routing.weights import read_weights
-from meshwright.spark.ship import ALIGNMENT, received, ship
+from meshwright.model.instance import Subscribers
+from meshwright.runtime.ship import ALIGNMENT, received, ship
+from meshwright.smallworld.routing.weights import read_weights
 
 
 def test_arrays_come_as_they_were_sent_mapped_and_aligned(tmp_path):
@@ -49,5 +49,5 @@ def test_weights_are_read_from_every_format(tmp_path):
 
 def test_words_for_weights_are_refused_in_parquet_too(tmp_path):
     pq.write_table(pa.table({"topic": ["a"], "weight": ["often"]}), tmp_path / "w.parquet")
-    with pytest.raises(InputError, match="has a weight that is no number"):
+    with pytest.raises(InputError, match="has a weight that is not a number"):
         read_weights(tmp_path / "w.parquet")

@@ -11,12 +11,14 @@ import pytest
 from scipy.stats import chi2
 
 from meshwright.errors import InputError
+from meshwright.model.instance import Instance
+from meshwright.model.small_world import small_world
 from meshwright.overlay import design
-from meshwright.routing import ROUTINGS, simulate, trace
-from meshwright.routing.protocols import router
-from meshwright.routing.simulate import new_draws, simulate_range
-from meshwright.smallworld import chord_fingers, random_ring, small_world
-from meshwright.values import Instance
+from meshwright.smallworld.fingers import chord_fingers
+from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.routing.protocols import ROUTINGS, router
+from meshwright.smallworld.routing.simulate import new_draws, simulate, simulate_range
+from meshwright.smallworld.routing.trace import trace
 from tests.strategies import instance_of
 
 SURE = 1e-6
@@ -195,8 +197,8 @@ def test_simulation_in_memory_starts_no_jvm():
     code = (
         "import sys\n"
         "from meshwright.overlay import design\n"
-        "from meshwright.routing import simulate\n"
-        "from meshwright.values import Instance\n"
+        "from meshwright.smallworld.routing.simulate import simulate\n"
+        "from meshwright.model.instance import Instance\n"
         "simulate(design(Instance.from_pairs([('a', 'x'), ('b', 'x')]), 'gm'), 'tree')\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')])"
     )

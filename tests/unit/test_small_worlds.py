@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from meshwright.errors import InputError
-from meshwright.smallworld import (
-    SmallWorld,
-    chord_fingers,
-    random_fingers,
-    random_ring,
-    small_world,
-    violations,
-)
-from meshwright.values import Overlay
+from meshwright.model.overlay import Overlay
+from meshwright.model.small_world import SmallWorld, small_world, violations
+from meshwright.smallworld.fingers import chord_fingers, random_fingers
+from meshwright.smallworld.ring import random_ring
 from tests.naive import small_worlds as naive
 from tests.naive.overlays import tcc
 from tests.strategies import instance_of, interests
@@ -111,13 +106,13 @@ def test_violations_are_told_in_words(ring, fingers, words):
 
 
 def test_a_world_that_is_none_is_refused():
-    with pytest.raises(InputError, match=r"this is no small world: the ring visits 'node-1' 2"):
+    with pytest.raises(InputError, match=r"this is not a small world: the ring visits 'node-1' 2"):
         world_of(3, ring=[0, 1, 1])
     with pytest.raises(InputError, match="positions from 0 to 2"):
         world_of(3, fingers=[[1, 2], [2, 0], [0, 3]])
     with pytest.raises(InputError, match="fingers have 2 rows for 3 positions"):
         world_of(3, fingers=[[1, 2], [2, 0]])
-    with pytest.raises(InputError, match=r"no small world: .* And 9 more\."):
+    with pytest.raises(InputError, match=r"not a small world: .* And 9 more\."):
         world_of(12, fingers=(chord_fingers(12) + np.array([0, 0, 0, 4])) % 12)
     good = world_of(4)
     with pytest.raises(InputError, match="its ring and fingers, and no others"):

@@ -4,11 +4,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from meshwright.datasets.digest import unpack
 from meshwright.errors import InputError
+from meshwright.storage.digest import unpack
 from meshwright.workload.social import piece_firsts, piece_of_work
-from meshwright.workload.social_law import degree_classes, law_of, n_communities
-from meshwright.workload.social_model import SocialModel
+from meshwright.workload.social_law import SocialModel, degree_classes, law_of, n_communities
 
 NEAR = 0.02  # of the mean degree
 

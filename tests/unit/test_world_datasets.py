@@ -10,19 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meshwright.datasets import read_table, write_table
 from meshwright.errors import InputError
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
+from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay import design
-from meshwright.smallworld import (
-    SmallWorld,
-    chord_fingers,
-    load_overlay,
-    random_ring,
-    small_world,
-    write_overlay,
-)
-from meshwright.smallworld.dataset import world_findings
-from meshwright.values import Instance, Overlay
+from meshwright.overlay.dataset import load_overlay, world_findings, write_overlay
+from meshwright.smallworld.fingers import chord_fingers
+from meshwright.smallworld.ring import random_ring
+from meshwright.storage import read_table, write_table
 from tests.datasets import write_instance
 
 SIZES = [1, 2, 3, 6, 8]
@@ -106,18 +102,26 @@ def test_any_other_overlay_comes_back_as_an_overlay(tmp_path):
     [
         ("ring", lambda t: t.slice(1), "the positions of the ring are not 0..5, each once"),
         ("ring", with_value("position", 0, 3), "the positions of the ring are not 0..5"),
-        ("ring", with_value("node", 0, 9), "position 0 of the ring holds 9, which is no node"),
+        (
+            "ring",
+            with_value("node", 0, 9),
+            "position 0 of the ring holds 9, which is not a node id",
+        ),
         ("fingers", lambda t: t.slice(1), "the fingers are not one for each of 6 nodes and 3"),
         ("fingers", with_value("phase", 0, 7), "the fingers are not one for each of 6 nodes"),
         ("fingers", with_value("finger", 1, 0), "'n0': the finger of phase 1 leads to 'n0', 0"),
-        ("edges", lambda t: t.slice(0, t.num_rows - 1), "is on the ring or a finger and no edge"),
+        (
+            "edges",
+            lambda t: t.slice(0, t.num_rows - 1),
+            "is a link of the ring or a finger, but not an edge",
+        ),
     ],
 )
 def test_what_lacks_property_1_is_told_and_not_loaded(tmp_path, table, change, words):
     world, path = stored(tmp_path)
     rewrite(path, table, change)
     assert words in " ".join(world_findings(path, world.instance.node_names))
-    with pytest.raises(InputError, match=r"no small world|is damaged|ring and fingers, and no"):
+    with pytest.raises(InputError, match=r"not a small world|is damaged|ring and fingers, and no"):
         load_overlay(path)
 
 
@@ -129,7 +133,7 @@ def test_an_edge_too_many_is_told(tmp_path):
     more = pa.table({name: pa.array(values, pa.int32()) for name, values in stray.items()})
     rewrite(path, "edges", lambda table: pa.concat_tables([table, more]))
     told = world_findings(path, world.instance.node_names)
-    assert told == [f"'n{u}' - 'n{v}' is an edge, and no finger"]
+    assert told == [f"'n{u}' - 'n{v}' is an edge, but not a link of the ring or a finger"]
 
 
 def test_a_ring_without_fingers_is_told(tmp_path):
@@ -156,7 +160,7 @@ def test_loading_starts_no_spark(tmp_path):
     _, path = stored(tmp_path)
     code = (
         "import sys\n"
-        "from meshwright.smallworld.dataset import load_overlay\n"
+        "from meshwright.overlay.dataset import load_overlay\n"
         f"print(type(load_overlay({str(path)!r})).__name__)\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')])"
     )

@@ -6,14 +6,31 @@ Nothing heavy is imported here: ``--help`` starts no JVM and compiles nothing.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 import typer
+from typer.core import TyperGroup
 
+from meshwright.cli.show import command_name
 from meshwright.errors import MeshwrightError, SparkError
 
+DATA_FLOW = (
+    *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
+    *("assign", "report", "deploy", "lab", "reproduce"),
+)
+
+
+class Verbs(TyperGroup):
+    """All verbs; help lists them in the order of the data flow."""
+
+    def list_commands(self, _context: object) -> list[str]:
+        """Return the names of the verbs."""
+        return sorted(self.commands, key=DATA_FLOW.index)
+
+
 app = typer.Typer(
-    name="meshwright",
+    cls=Verbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,90 +39,85 @@ app = typer.Typer(
 )
 
 
-def version(show: bool) -> None:
-    """Print the version and stop."""
-    if show:
+def add_group(name: str, summary: str) -> typer.Typer:
+    """Add a verb that has verbs of its own, and return it."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(group, name=name, help=summary)
+    return group
+
+
+def print_version(asked: bool) -> None:
+    """Print the version and stop, if it is asked for."""
+    if asked:
         from meshwright import __version__
 
         typer.echo(f"meshwright {__version__}")
         raise typer.Exit
 
 
-@app.callback(help="Plan the network of a publish/subscribe system: link, route, attach, deploy.")
+@app.callback()
 def root(
     _version: bool = typer.Option(
-        False, "--version", callback=version, is_eager=True, help="Print the version and stop."
+        False,
+        "--version",
+        callback=print_version,
+        is_eager=True,
+        help="Print the version and stop.",
     ),
 ) -> None:
-    """Take the options that stand before a verb."""
+    """Plan the network of a publish/subscribe system: link, route, attach, deploy."""
 
 
 def load_verbs() -> None:
-    """Register every verb, in the order of the data flow."""
-    from meshwright.cli import (
+    """Import the files of all verbs; each adds its verbs to `app`."""
+    from meshwright.cli import (  # noqa: F401
         assign,
         check,
+        content,
         demo,
         deploy,
         design,
-        export,
         generate,
-        ingest,
         lab,
         report,
         reproduce,
-        sample,
         simulate,
-        stats,
+        workload,
     )
-
-    for module in (
-        demo,
-        ingest,
-        generate,
-        sample,
-        stats,
-        design,
-        check,
-        export,
-        simulate,
-        assign,
-        report,
-        deploy,
-        lab,
-        reproduce,
-    ):
-        module.register(app)
 
 
 def main() -> None:
     """Run the command line and end with the exit code of the outcome."""
     load_verbs()
     try:
-        app(prog_name="meshwright")
+        app(prog_name=command_name())
     except MeshwrightError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        fail("interrupted; nothing half-written was left behind.", 130)
+        fail("interrupted; no incomplete result was left behind.", 130)
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing more to say.
+        # The reader of our output has gone (`| head`): there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
-        from meshwright.spark.session import spark_log
+        from meshwright.runtime.session import spark_log
 
         text = str(error).strip().splitlines()
-        wrapped = SparkError(text[0] if text else type(error).__name__, log=str(spark_log()))
-        fail(f"Spark failed: {wrapped}\nIts log: {wrapped.log}", wrapped.exit_code)
+        cause = text[0] if text else type(error).__name__
+        fail(f"Spark failed: {cause}\nIts log: {spark_log()}", SparkError.exit_code)
 
 
 def fail(message: str, code: int) -> None:
-    """Print an error on stderr and end."""
+    """Print an error on stderr and end; commands in it are shown as this one was started."""
+    message = message.replace("`meshwright ", f"`{command_name()} ")
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
 
 
-if __name__ == "__main__":
-    main()
+def run_verb(*words: object, silent: tuple[str, ...] = ()) -> None:
+    """Print a command and run it; `silent` words are passed to it and not printed."""
+    shown = [str(word) for word in words]
+    print(f"\n$ {command_name()} {shlex.join(shown)}")
+    app([*shown, *silent], prog_name=command_name(), standalone_mode=False)

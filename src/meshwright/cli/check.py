@@ -1,74 +1,77 @@
-"""``meshwright check``: an independent look at an overlay or an assignment."""
+"""``meshwright check`` and ``export``: verify an overlay or an assignment; write it for others."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from typer import Argument, Option
 
-from meshwright.cli.options import Json, Master, start
-from meshwright.cli.show import print_facts, print_json, print_table
-from meshwright.errors import CheckError
+from meshwright.cli import app
+from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, start
+from meshwright.cli.show import print_facts, print_json, print_result, print_table, raise_findings
 
 if TYPE_CHECKING:
-    from meshwright.evaluation.check import Evaluation
+    from meshwright.overlay.check import Evaluation
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command("check", help="Recompute what a result claims; exit 1 if it is false.")(command)
-
-
-def command(
-    overlay: Annotated[Path, typer.Argument(help="An overlay or assignment dataset.")],
-    workload: Annotated[
-        Path | None, typer.Option("--workload", help="Where its workload is, if it was moved.")
-    ] = None,
-    problem: Annotated[
-        Path | None, typer.Option("--problem", help="Where its problem is, if it was moved.")
-    ] = None,
+@app.command()
+def check(
+    dataset: Path = Argument(help="An overlay or assignment dataset."),
+    workload: Workload = None,
+    problem: Problem = None,
     master: Master = None,
     json: Json = False,
 ) -> None:
     """Recompute what a result claims; exit 1 if it is false."""
-    from meshwright.datasets import read_manifest
-    from meshwright.evaluation import check as stage
+    from meshwright.overlay import check as stage
+    from meshwright.storage import read_manifest
 
-    if read_manifest(overlay).kind == "assignment":
-        from meshwright.cli.assign import check_assignment
-
-        check_assignment(overlay, problem, json=json)
-        return
-    read_manifest(overlay, "overlay")
-    spark, progress = start(master, stage.N_STEPS)
-    found = stage.check(spark, overlay, workload=workload, progress=progress)
-    if json:
-        print_json(found.as_dict())
+    if read_manifest(dataset).kind == "assignment":
+        findings = check_assignment(dataset, problem, json=json)
     else:
-        print_evaluation(overlay, found)
-    if found.findings:
-        raise CheckError(
-            f"'{overlay}' is not what its manifest claims:\n  " + "\n  ".join(found.findings),
-            found.findings,
-        )
+        read_manifest(dataset, "overlay")
+        spark, progress = start(master, stage.N_STEPS)
+        found = stage.check(spark, dataset, workload=workload, progress=progress)
+        print_result(dataset, found, print_evaluation, json=json)
+        findings = found.findings
+    raise_findings(f"'{dataset}' is not what its manifest claims", findings)
+    if not json:
+        print("\nall claims of the manifest hold")
+
+
+def check_assignment(path: Path, problem: Path | None, *, json: bool) -> tuple[str, ...]:
+    """Check an assignment against its problem, and return which claims are false."""
+    from meshwright.content.dataset import check_claims
+
+    report, findings = check_claims(path, problem)
+    if json:
+        violations = {"feasible": report.feasible, "violations": report.as_dict()}
+        print_json({**violations, "findings": list(findings)})
+    else:
+        print(f"assignment {path}")
+        print_facts({"feasible": report.feasible})
+        for violation in report.violations:
+            print(f"  {violation}")
+    return findings
 
 
 def print_evaluation(overlay: Path, found: Evaluation) -> None:
-    """Print what was found."""
+    """Print the measures of an overlay."""
     low, high = found.diameter
-    facts = {
-        "links": f"{found.n_edges:,}",
-        "average degree": f"{found.average_degree:.2f}",
-        "maximum degree": f"{found.max_degree:,}",
-        "support": f"{found.support:.2%}",
-        "topics apart": f"{found.n_disconnected:,}",
-        "largest topic diameter": f"{low}" if low == high else f"{low} to {high}",
-    }
     print(f"overlay {overlay}")
-    print_facts(facts)
+    print_facts(
+        {
+            "links": found.n_edges,
+            "average degree": f"{found.average_degree:.2f}",
+            "maximum degree": found.max_degree,
+            "support": f"{found.support:.2%}",
+            "topics not connected": found.n_disconnected,
+            "largest topic diameter": f"{low}" if low == high else f"{low} to {high}",
+        }
+    )
     if found.disconnected:
-        print("\ntopics in most pieces")
+        print("\ntopics with the most components")
         for name in found.disconnected:
             print(f"  {name}")
     if found.diameters:
@@ -78,5 +81,25 @@ def print_evaluation(overlay: Path, found: Evaluation) -> None:
     print_table(("node", "links"), found.busiest[:5])
     if found.property_1:
         print("\nthe ring visits each node once, and every finger is within its phase")
-    if not found.findings:
-        print("\nall claims of the manifest hold")
+
+
+@app.command()
+def export(
+    overlay: OverlayPath,
+    to: str = Option(help="csv, graphml or dot."),
+    out: Path | None = Option(
+        None, "--out", "-o", metavar="FILE", help="The file. [default: the overlay's name]"
+    ),
+    workload: Workload = None,
+    force: Force = False,
+) -> None:
+    """Write an overlay as CSV, GraphML or DOT."""
+    from meshwright.errors import unknown_choice
+    from meshwright.overlay.dataset import load_overlay
+    from meshwright.overlay.export import FORMATS
+    from meshwright.overlay.export import export as write
+
+    if to not in FORMATS:
+        raise unknown_choice("export format", to, FORMATS)
+    target = out if out is not None else overlay.with_name(f"{overlay.name}.{to}")
+    print(f"written {write(load_overlay(overlay, workload), target, to=to, force=force)}")

@@ -5,95 +5,58 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from meshwright.cli.options import Master, start
-from meshwright.cli.show import print_table
+from meshwright.cli import app, run_verb
+from meshwright.cli.options import DemoOut, Master
+from meshwright.cli.show import command_name, print_table
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from meshwright.values import Overlay
+    from meshwright.model.overlay import Overlay
 
 EXAMPLE = "company.csv"
-PLANS: dict[str, tuple[str, dict[str, Any]]] = {
-    "full-mesh": ("full-mesh", {}),
-    "star": ("star", {}),
-    "ring-per-topic": ("ring-per-topic", {}),
-    "gm": ("gm", {}),
-    "gpm": ("gpm", {"max_degree": 5}),
-}
-SHOWN = ("gm", "gpm")
-REPORT = "report.html"
-JAM = ("plant4/line4/conveyor/jam", "plant4-line4")  # a topic and who publishes on it
+TODAY = ("full-mesh", "star", "ring-per-topic")  # layouts to compare with
+PLANNED = {"gm": ("gm",), "gpm": ("gpm", "--max-degree", "5")}
+TOPIC, PUBLISHER = "plant4/line4/conveyor/jam", "plant4-line4"  # whose message is followed
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command("demo", help="Run the whole flow on a bundled example; start here.")(command)
-
-
-def command(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Where to put the demo's datasets.", metavar="DIR")
-    ] = Path("demo"),
-    master: Master = None,
-) -> None:
+@app.command()
+def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
     """Run the whole flow on a bundled example; start here."""
-    from meshwright.cli.check import print_evaluation
-    from meshwright.cli.design import print_overlay
-    from meshwright.cli.ingest import print_workload
-    from meshwright.cli.stats import print_statistics
-    from meshwright.evaluation import check
-    from meshwright.overlay.dataset import write_overlay
-    from meshwright.report import make_report
-    from meshwright.smallworld import design
-    from meshwright.values import Instance
-    from meshwright.workload import ingest, statistics
+    from meshwright.model.instance import Instance
+    from meshwright.overlay import design
+    from meshwright.overlay.dataset import load_overlay
+    from meshwright.storage.files import make_directory
 
     example = find_example()
-    out.mkdir(parents=True, exist_ok=True)
-    source, workload = out / EXAMPLE, out / "workload"
+    make_directory(out)
+    source, workload, report = out / EXAMPLE, out / "workload", out / "report.html"
     shutil.copyfile(example, source)
     print("A company runs 60 MQTT brokers. Which should be linked, so that every message")
     print("reaches the brokers that want it, and no broker carries what it does not want?")
-    n_steps = ingest.N_STEPS + statistics.N_STEPS + len(PLANS) + check.N_STEPS + 2
-    spark, progress = start(master, n_steps)
-    say(f"ingest {source} -o {workload}")
-    manifest = ingest.ingest(spark, [str(source)], workload, force=True, progress=progress)
-    print_workload(workload, manifest)
-    say(f"stats {workload}")
-    print_statistics(workload, statistics.statistics(spark, workload, progress=progress))
+    on_spark = ("--master", master) if master is not None else ()
+    run_verb("ingest", source, "-o", workload, silent=("--force", *on_spark))
+    run_verb("stats", workload, silent=on_spark)
+    for name, words in PLANNED.items():
+        run_verb("design", workload, "-o", out / name, "--method", *words, silent=("--force",))
+    run_verb("check", out / "gm", silent=on_spark)
     instance = Instance.load(workload)
-    overlays = {}
-    for name, (method, parameters) in PLANS.items():
-        with progress.step(f"designing {name}"):
-            overlays[name] = design(instance, method, **parameters)
-    for name in SHOWN:
-        method, parameters = PLANS[name]
-        options = "".join(
-            f" --{key.replace('_', '-')} {value}" for key, value in parameters.items()
-        )
-        say(f"design {workload} -o {out / name} --method {method}{options}")
-        print_overlay(out / name, write_overlay(overlays[name], out / name, workload, force=True))
-    say(f"check {out / SHOWN[0]}")
-    print_evaluation(out / SHOWN[0], check.check(spark, out / SHOWN[0], progress=progress))
     print("\nWhat people build today, and what Meshwright plans:")
-    compare(overlays)
-    with progress.step("designing a small world"):
-        world = design(instance, "sl", certify=False)
-    show_dissemination(world, *JAM)
-    say(f"report {out / SHOWN[0]} {out / SHOWN[1]} -o {out / REPORT}")
-    with progress.step("drawing the report"):
-        written = make_report([out / name for name in SHOWN], out / REPORT, force=True)
-    print("Open it in a browser; it needs no network:")
-    print(written.page.absolute())
+    print_comparison(
+        {name: design(instance, name) for name in TODAY}
+        | {name: load_overlay(out / name) for name in PLANNED}
+    )
+    print_dissemination(design(instance, "sl", certify=False))
+    run_verb("report", out / "gm", out / "gpm", "-o", report, silent=("--force",))
+    print(f"\nTo run the plan on real Mosquitto brokers on this machine: {command_name()} lab demo")
+    print("\nOpen the report in a browser; it needs no network:")
+    print(report.absolute())
 
 
-def compare(overlays: Mapping[str, Overlay]) -> None:
+def print_comparison(overlays: Mapping[str, Overlay]) -> None:
     """Print the overlays side by side."""
-    from meshwright.values import disconnected_topics
+    from meshwright.model.overlay import disconnected_topics
 
     print_table(
         ("overlay", "links", "maximum degree", "support", "topics relayed"),
@@ -103,31 +66,26 @@ def compare(overlays: Mapping[str, Overlay]) -> None:
                 overlay.n_edges,
                 overlay.max_degree,
                 f"{overlay.support:.1%}",
-                # A topic in pieces can only be carried over nodes that do not want it.
+                # The components of a topic can only be joined by nodes that do not want it.
                 len(disconnected_topics(overlay)),
             )
             for name, overlay in overlays.items()
         ],
     )
-    print("Relayed topics cross a node that does not want them; a star's hub relays them all.")
+    print("Relayed topics cross a node that does not want them; a star's hub relays all.")
 
 
-def show_dissemination(world: Overlay, topic: str, publisher: str) -> None:
-    """Print the way of one publication over a small world."""
-    from meshwright.routing.trace import sketch
+def print_dissemination(world: Overlay) -> None:
+    """Print the path of one publication over a small world."""
+    from meshwright.smallworld.routing.trace import sketch
 
-    names = world.instance
-    t, v = list(names.topic_names).index(topic), list(names.node_names).index(publisher)
+    topic = world.instance.topic_names.index(TOPIC)
+    publisher = world.instance.node_names.index(PUBLISHER)
     print("\nHow messages travel: on a small world each receiver gets a part of the ring and")
-    print(f"passes them on within it. {publisher} publishes on {topic};")
+    print(f"passes them on within it. {PUBLISHER} publishes on {TOPIC};")
     print("relays and pivots carry it without wanting it, the others have asked for it:\n")
-    for line in sketch(world, t, v):
+    for line in sketch(world, topic, publisher):
         print(f"  {line}")
-
-
-def say(command: str) -> None:
-    """Print the command whose output follows."""
-    print(f"\n$ ./meshwright {command}")
 
 
 def find_example() -> Path:

@@ -3,68 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Argument, Option
 
-from meshwright.cli.options import Json
-from meshwright.cli.show import print_facts, print_json, print_table
-from meshwright.errors import CheckError
+from meshwright.cli import add_group
+from meshwright.cli.options import Force, Json, Out, OverlayPath, Workload
+from meshwright.cli.show import (
+    command_name,
+    print_facts,
+    print_json,
+    print_result,
+    print_table,
+    raise_findings,
+)
 
 if TYPE_CHECKING:
-    from meshwright.deployment import Change, Plan
+    from meshwright.deploy import Change, Plan
+    from meshwright.storage import Manifest
 
-deploy = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
-ORDER = {
+ACTIONS = {
     "reload": "send SIGHUP: users and rights",
     "stop": "stop",
     "start": "start",
     "restart": "restart",
 }
-TOLD = 20  # findings that are printed in full
+MOST_EXAMPLES = 5
 
-Conf = Annotated[Path, typer.Option("--out", "-o", help="The directory to write.", metavar="CONF")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.add_typer(deploy, name="deploy", help="Write and compare configurations of brokers.")
+deploy = add_group("deploy", "Write and compare configurations of brokers.")
 
 
-@deploy.command("mosquitto")
+@deploy.command()
 def mosquitto(
-    overlay: Annotated[Path, typer.Argument(help="An overlay dataset.")],
-    inventory: Annotated[
-        Path, typer.Option("--inventory", metavar="CSV", help="Where the brokers are.")
-    ],
-    out: Conf,
-    publishers: Annotated[
-        Path | None,
-        typer.Option(
-            "--publishers", metavar="CSV", help="node,topic: who publishes what it does not want."
-        ),
-    ] = None,
-    tree: Annotated[
-        str,
-        typer.Option("--tree", help="shallow: lowest depth; balanced: even load of links."),
-    ] = "shallow",
-    qos: Annotated[int, typer.Option("--qos", help="The quality of service of bridges.")] = 1,
-    complete: Annotated[
-        str | None,
-        typer.Option("--complete", help="relay: reach who is left apart through other brokers."),
-    ] = None,
-    workload: Annotated[
-        Path | None, typer.Option("--workload", help="Where its workload is, if it was moved.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace CONF if it exists.")] = False,
+    overlay: OverlayPath,
+    inventory: Path = Option(metavar="CSV", help="Hosts and ports of the brokers."),
+    out: Path = Option(..., "--out", "-o", metavar="CONF", help="The directory to write."),
+    publishers: Path | None = Option(None, metavar="CSV", help="node,topic: further publishers."),
+    tree: str = Option("shallow", help="shallow: lowest depth; balanced: even load of links."),
+    qos: int = Option(1, help="The quality of service of bridges."),
+    complete: str | None = Option(None, help="relay: reach disconnected subscribers via relays."),
+    workload: Workload = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write bridges for Mosquitto: each topic on a tree, nothing in circles."""
-    from meshwright.deployment import plan, read_inventory, read_publishers, write_conf
-    from meshwright.deployment.directory import refuse_replacing
-    from meshwright.deployment.figures import figures
-    from meshwright.smallworld.dataset import load_overlay
-    from meshwright.spark.progress import Progress
+    """Write Mosquitto bridges: each topic on a tree, without loops."""
+    from meshwright.deploy import plan, read_inventory, read_publishers, write_conf
+    from meshwright.deploy.mosquitto import refuse_replacing
+    from meshwright.overlay.dataset import load_overlay
+    from meshwright.runtime.progress import Progress
 
     refuse_replacing(out.absolute(), force=force)
     progress = Progress(2)
@@ -74,140 +60,124 @@ def mosquitto(
         brokers = read_inventory(inventory, nodes)
         listed = read_publishers(publishers, nodes) if publishers is not None else []
         made = plan(loaded, brokers, publishers=listed, tree=tree, qos=qos, complete=complete)
-    with progress.step("writing and proving"):
+    with progress.step("writing and checking"):
         facts = write_conf(made, out, force=force)
-    summary = figures(made)
+    summary = made.summary()
     if json:
         print_json({"conf": str(out), **summary, "created": facts["created"]})
     else:
         print_plan(out, made, summary)
 
 
-@deploy.command("check")
+@deploy.command()
 def check(
-    conf: Annotated[Path, typer.Argument(help="A directory that deploy has written.")],
-    json: Json = False,
+    conf: Path = Argument(help="A directory that `deploy mosquitto` wrote."), json: Json = False
 ) -> None:
-    """Prove from the files that nothing can go in circles; exit 1 if it can."""
-    from meshwright.deployment import read_conf, validate
+    """Prove from the files that no message can loop, or exit 1."""
+    from meshwright.deploy import read_conf, validate
 
-    found = read_conf(conf)
-    wrong = validate(found)
+    findings = validate(read_conf(conf))
     if json:
-        print_json({"conf": str(conf), "findings": wrong})
-    if wrong:
-        raise check_error(conf, wrong)
+        print_json({"conf": str(conf), "findings": findings})
+    raise_findings(f"'{conf}' must not be used", findings)
     if not json:
         print(f"configuration {conf}")
-        print("every topic travels over a tree that reaches all its subscribers, and no other")
+        print("every topic travels over a tree that reaches its subscribers and no others")
 
 
-@deploy.command("diff")
+@deploy.command()
 def diff(
-    before: Annotated[Path, typer.Argument(help="What runs now.")],
-    after: Annotated[Path, typer.Argument(help="What shall run.")],
+    before: Path = Argument(help="The configuration that runs now."),
+    after: Path = Argument(help="The configuration that shall run."),
     json: Json = False,
 ) -> None:
-    """Tell which brokers change, and an order of restarts without a cycle on the way."""
-    from meshwright.deployment import compare_confs
+    """Show which brokers change, and a safe order of restarts."""
+    from meshwright.deploy import compare_confs
 
-    change = compare_confs(before, after)
-    if json:
-        print_json(change.as_dict())
-    else:
-        print_change(change)
+    print_result(after, compare_confs(before, after), print_change, json=json)
 
 
-@deploy.command("expand")
+@deploy.command()
 def expand(
-    workload: Annotated[Path, typer.Argument(help="A workload with MQTT filters (+, #).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The dataset to write.", metavar="DIR")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the dataset.")] = False,
+    out: Out,
+    workload: Path = Argument(help="A workload with MQTT filters (+, #)."),
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Make the nodes of filters subscribers of what they match, to design on."""
-    from meshwright.deployment.expanded import expand_workload
+    """Subscribe nodes to the topics that their filters match."""
+    from meshwright.patterns.expand import expand_workload
 
-    manifest = expand_workload(workload, out, force=force)
-    if json:
-        print_json(manifest.as_dict())
-        return
-    print(f"workload {out}")
+    print_result(out, expand_workload(workload, out, force=force), print_expanded, json=json)
+
+
+def print_expanded(out: Path, manifest: Manifest) -> None:
+    """Print the size of a workload after its filters were expanded, and the next command."""
     before = manifest["parameters"]["n_subscriptions_before"]
+    print(f"workload {out}")
     print_facts(
         {
-            "topics": f"{manifest['n_topics']:,}",
+            "topics": manifest["n_topics"],
             "subscriptions": f"{manifest['n_subscriptions']:,} (before: {before:,})",
         }
     )
-    print(f"next: meshwright design {out} -o OVERLAY")
-
-
-def check_error(conf: Path, wrong: list[str]) -> CheckError:
-    """Return the error for a configuration that is not proved."""
-    told = [*wrong[:TOLD], *([f"and {len(wrong) - TOLD:,} more"] if len(wrong) > TOLD else [])]
-    return CheckError(f"'{conf}' must not be used:\n  " + "\n  ".join(told), tuple(wrong))
+    print(f"next: {command_name()} design {out} -o OVERLAY")
 
 
 def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
-    """Print what was planned and written, and what to do next."""
+    """Print the size of a plan, its notable links and topics, and the next command."""
+    link, broker, deepest = (
+        summary[name] for name in ("busiest_link", "busiest_broker", "deepest")
+    )
+    depth = f"{deepest['depth']} hop{'' if deepest['depth'] == 1 else 's'}" if deepest else ""
     print(f"configuration {out}")
-    busiest, deepest = summary["busiest_link"], summary["deepest"]
-    facts = {
-        "brokers": f"{summary['brokers']:,}",
-        "links": f"{summary['links']:,}",
-        "topics": f"{summary['topics']:,} on {plan.tree} trees, qos {plan.qos}",
-        "busiest link": f"{busiest['topics']:,} topics, {busiest['from']} to {busiest['to']}"
-        if busiest
-        else "none",
-        "busiest broker": f"{summary['busiest_broker']['topics']:,} topics over links, "
-        f"{summary['busiest_broker']['node']}",
-        "deepest tree": f"{hops(deepest['depth'])} from its middle, {deepest['topic']}"
-        if deepest
-        else "none",
-        "security": summary["security"],
-    }
-    print_facts(facts)
-    if plan.unused:
-        print(f"links of the overlay that carry nothing, left out: {plan.unused:,}")
+    print_facts(
+        {
+            "brokers": summary["brokers"],
+            "links": summary["links"],
+            "topics": f"{summary['topics']:,} on {plan.tree} trees, qos {plan.qos}",
+            "busiest link": f"{link['topics']:,} topics, {link['from']} to {link['to']}"
+            if link
+            else "none",
+            "busiest broker": f"{broker['topics']:,} topics over links, {broker['node']}",
+            "deepest tree": f"{depth} from its middle, {deepest['topic']}" if deepest else "none",
+            "security": summary["security"],
+        }
+    )
+    if plan.n_unused:
+        print(f"links of the overlay that carry nothing, left out: {plan.n_unused:,}")
     if plan.added:
         print(f"links added for publishers without one to a subscriber: {len(plan.added):,}")
     if summary["relayed_topics"]:
         print(
-            f"topics that pass brokers which do not want them: {summary['relayed_topics']:,}\n"
-            f"  unwanted receptions: {plan.unwanted:,}, {summary['unwanted_share']:.1%} of all, if "
-            "each topic is published equally"
+            f"topics relayed by brokers that do not want them: {summary['relayed_topics']:,}\n"
+            f"  unwanted receptions: {summary['unwanted']:,}, {summary['unwanted_share']:.1%} "
+            "of all, if each topic is published equally"
         )
-    for names in plan.shared[:5]:
+    for names in plan.shared[:MOST_EXAMPLES]:
         print(f"these filters overlap and share a tree: {', '.join(names)}")
-    for node, topic in plan.unheard[:5]:
-        print(f"nobody wants {topic!r} of {node!r}; it stays there")
-    if len(plan.unheard) > 5:
-        print(f"and {len(plan.unheard) - 5:,} more that nobody wants")
-    print("checked on the files: no name can go in circles, every subscriber is reached")
-    print(f"next: meshwright lab up {out}")
+    for node, topic in plan.unheard[:MOST_EXAMPLES]:
+        print(f"no broker subscribes to {topic!r} of {node!r}")
+    if len(plan.unheard) > MOST_EXAMPLES:
+        print(f"and to {len(plan.unheard) - MOST_EXAMPLES:,} more")
+    print("checked from the files: no message can loop, every subscriber is reached")
+    print(f"next: {command_name()} lab up {out}")
 
 
-def hops(n: int) -> str:
-    """Return a number of hops in words."""
-    return "1 hop" if n == 1 else f"{n} hops"
-
-
-def print_change(change: Change) -> None:
-    """Print how two configurations differ."""
+def print_change(_after: Path, change: Change) -> None:
+    """Print how two configurations differ, and the order of restarts."""
     if not change.steps:
         print("nothing changes")
         return
     print_facts(
         {
-            "new brokers": f"{len(change.added):,}",
-            "removed brokers": f"{len(change.removed):,}",
-            "restarted": f"{len(change.bridges):,}",
-            "reloaded": f"{len(change.access):,}",
+            "new brokers": len(change.added),
+            "removed brokers": len(change.removed),
+            "restarted": len(change.restarted),
+            "reloaded": len(change.reloaded),
         }
     )
-    print("in this order; put a broker's new files in place at its step, and for SIGHUP")
-    print("only acl and passwd: it may be started again before its turn")
-    rows = [(i, ORDER[step.action], step.node) for i, step in enumerate(change.steps, 1)]
+    print("Follow this order. Put a broker's new files in place at its step; for SIGHUP only")
+    print("acl and passwd, as the broker may restart before its turn.")
+    rows = [(i, ACTIONS[step.action], step.node) for i, step in enumerate(change.steps, 1)]
     print_table(("step", "do", "broker"), rows)
-    print("no topic has a cycle at any step")
+    print("no topic has a loop at any step")

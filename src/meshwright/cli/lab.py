@@ -5,38 +5,52 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from meshwright.cli.options import Json, Seed
-from meshwright.cli.show import print_facts, print_json, print_table
-from meshwright.errors import CheckError, DeployError
+from meshwright.cli import add_group, run_verb
+from meshwright.cli.options import DemoOut, Json, Seed
+from meshwright.cli.show import (
+    command_name,
+    print_facts,
+    print_json,
+    print_result,
+    print_table,
+    raise_findings,
+)
+from meshwright.errors import DeployError
 
 if TYPE_CHECKING:
-    from meshwright.lab.compare import Measured
-    from meshwright.lab.running import Lab
-    from meshwright.lab.verify import Verification
+    from meshwright.deploy.lab.compare import Measured
+    from meshwright.deploy.lab.running import Lab
+    from meshwright.deploy.lab.verify import Verification
 
 MOST_ROWS = 10
+LAYOUT_COLUMNS = {
+    "layout": "name",
+    "links": "n_links",
+    "most": "max_degree",
+    "per delivery": "crossings_per_delivery",
+    "unwanted": "n_unwanted",
+    "median ms": "median_ms",
+    "99% ms": "percentile_99_ms",
+}
 
-Conf = Annotated[
-    Path, typer.Argument(help="A directory that `deploy mosquitto` wrote.", metavar="CONF")
-]
+Conf = Annotated[Path, Argument(metavar="CONF", help="A directory that `deploy mosquitto` wrote.")]
 Place = Annotated[
-    Path | None,
-    typer.Option("--lab", help="Where the lab keeps its files. [default: CONF.lab]", metavar="DIR"),
+    Path | None, Option(metavar="DIR", help="Where the lab keeps its files. [default: CONF.lab]")
 ]
-Publishers = Annotated[
-    int | None,
-    typer.Option("--publishers", min=1, help="Publishers drawn for each topic. [default: all]"),
-]
+Messages = Annotated[int, Option(min=1, help="Messages of each publisher on each topic.")]
+
+lab = add_group("lab", "Run a plan on real brokers on this machine.")
 
 
 @contextmanager
 def stopping_brokers() -> Iterator[None]:
-    """Let a command that is told to end stop its brokers first, as one that is interrupted does."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that the brokers are stopped on the way out."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -49,37 +63,20 @@ def stopping_brokers() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs of the lab."""
-    group = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Run a plan on real brokers, here.",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    group.command("up", help="Start a plan's brokers and wait until its links carry.")(up)
-    group.command("verify", help="Publish on every topic; exit 1 unless each arrives once.")(verify)
-    group.command("compare", help="Measure a plan beside a full mesh and a hub.")(compare)
-    group.command("down", help="Stop exactly the brokers that were started.")(down)
-    group.command("demo", help="Run the bundled example on real brokers; start here.")(demo)
-    app.add_typer(group, name="lab")
-
-
+@lab.command()
 def up(
     conf: Conf,
     lab: Place = None,
-    without: Annotated[
-        list[str] | None, typer.Option("--without", help="A broker to leave out; repeatable.")
-    ] = None,
-    any_ports: Annotated[
-        bool, typer.Option("--any-ports", help="Free ports even where the plan's are loopback.")
-    ] = False,
+    without: list[str] | None = Option(None, help="A broker to leave out; repeatable."),
+    any_ports: bool = Option(
+        False, "--any-ports", help="Use free ports even if the plan's are on loopback."
+    ),
     json: Json = False,
 ) -> None:
-    """Start a plan's brokers and wait until its links carry."""
-    from meshwright.lab import running
-    from meshwright.lab.verify import await_links
-    from meshwright.spark.progress import Progress
+    """Start a plan's brokers and wait until its links are open."""
+    from meshwright.deploy.lab import running
+    from meshwright.deploy.lab.verify import await_links
+    from meshwright.runtime.progress import Progress
 
     progress = Progress(2)
     with stopping_brokers():
@@ -89,7 +86,7 @@ def up(
             with progress.step("waiting for bridges"):
                 await_links(started)
         except DeployError:
-            started.stop_brokers()  # their logs tell why
+            started.stop_brokers()  # keeps their logs, which show the cause
             raise
         except BaseException:
             started.stop()
@@ -101,98 +98,91 @@ def up(
 
 
 def print_lab(conf: Path, lab: Lab) -> None:
-    """Print what runs and where."""
-    print(f"lab {lab.place}")
-    n_links = len(lab.plan.links)
+    """Print the brokers that run, their endpoints, and the next commands."""
     up = set(lab.up)
     n_open = sum(u in up and v in up for u, v in lab.plan.links)
-    print_facts({"brokers up": f"{len(up):,} of {len(lab.plan.brokers):,}"})
-    print_facts({"links open": f"{n_open:,} of {n_links:,}"})
+    print(f"lab {lab.place}")
+    print_facts(
+        {
+            "brokers up": f"{len(up):,} of {len(lab.plan.brokers):,}",
+            "links open": f"{n_open:,} of {len(lab.plan.links):,}",
+        }
+    )
     print("\nendpoints")
     listed = [(node, f"127.0.0.1:{port}") for node, port in lab.access.ports.items() if node in up]
     print_table(("broker", "endpoint"), listed[:MOST_ROWS])
     if len(listed) > MOST_ROWS:
         print(f"... and {len(listed) - MOST_ROWS} more; --json lists all")
-    print(f"\nnext: meshwright lab verify {conf}    stop: meshwright lab down {conf}")
+    print(f"\nnext: {command_name()} lab verify {conf}\nstop: {command_name()} lab down {conf}")
 
 
+@lab.command()
 def verify(
     conf: Conf,
     lab: Place = None,
-    messages: Annotated[
-        int, typer.Option("--messages", min=1, help="Messages of each publisher on each topic.")
-    ] = 3,
-    publishers: Publishers = None,
+    messages: Messages = 3,
+    publishers: int | None = Option(None, min=1, help="Publishers per topic. [default: all]"),
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Publish on every topic; exit 1 unless each arrives once."""
-    from meshwright.lab import running
-    from meshwright.lab import verify as stage
-    from meshwright.spark.progress import Progress
+    """Publish on every topic; exit 1 unless each message arrives once."""
+    from meshwright.deploy.lab import running
+    from meshwright.deploy.lab import verify as stage
+    from meshwright.runtime.progress import Progress
 
     found = running.find_lab(conf, lab)
     progress = Progress(1)
     with progress.step("publishing"):
         result = stage.verify(
-            found, n_messages=messages, publishers=publishers, seed=seed, tell=progress.tell
+            found,
+            n_messages=messages,
+            publishers=publishers,
+            seed=seed,
+            on_progress=progress.update,
         )
-    if json:
-        print_json(result.as_dict())
-    else:
-        print_verification(conf, result)
-    if result.findings:
-        raise CheckError(
-            f"the lab of '{conf}' does not do what its plan says:\n  "
-            + "\n  ".join(result.findings),
-            result.findings,
-        )
+    print_result(conf, result, print_verification, json=json)
+    raise_findings(f"the lab of '{conf}' does not do what its plan says", result.findings)
 
 
 def print_verification(conf: Path, found: Verification) -> None:
-    """Print what was published and what arrived."""
-    sample = (
-        "every publisher"
-        if found.n_publishers == found.n_possible
-        else f"{found.n_publishers:,} of {found.n_possible:,} (topic, publisher) pairs"
-    )
+    """Print how many messages were published, delivered, missing and unwanted."""
+    publishers = "every publisher"
+    if found.n_publishers < found.n_possible:
+        publishers = f"{found.n_publishers:,} of {found.n_possible:,} (topic, publisher) pairs"
     print(f"lab of {conf}")
     print_facts(
         {
             "brokers": f"{found.n_brokers:,}" + (f", {found.n_down} down" if found.n_down else ""),
-            "topics": f"{found.n_topics:,}",
-            "published": f"{found.n_messages:,} messages by {sample}",
-            "delivered": f"{found.n_deliveries:,}",
-            "missing": f"{found.n_missing:,}",
-            "copies too many": f"{found.n_extra:,}",
-            "unwanted": f"{found.n_unwanted:,}",
-            "relayed": f"{found.n_relayed:,}",
-            "out of order": f"{found.n_out_of_order:,}",
+            "topics": found.n_topics,
+            "published": f"{found.n_messages:,} messages by {publishers}",
+            "delivered": found.n_deliveries,
+            "missing": found.n_missing,
+            "duplicates": found.n_extra,
+            "unwanted": found.n_unwanted,
+            "relayed": found.n_relayed,
+            "out of order": found.n_out_of_order,
             "over links": f"{found.n_crossings:,} on {found.n_links:,} links",
             "seconds": f"{found.seconds:.1f}",
         }
     )
     if found.crossings:
-        print("\nbusiest ways over links")
+        print("\nbusiest directions of links")
         print_table(("from", "to", "messages"), found.crossings[:5])
     if not found.findings:
         print("\nevery message reached each broker that wants it once, in order, and no other")
 
 
+@lab.command()
 def compare(
     conf: Conf,
-    messages: Annotated[
-        int, typer.Option("--messages", min=1, help="Messages of each publisher on each topic.")
-    ] = 1,
-    publishers: Annotated[
-        int, typer.Option("--publishers", min=1, help="Publishers drawn for each topic.")
-    ] = 1,
+    messages: Messages = 1,
+    publishers: int = Option(1, min=1, help="Publishers drawn for each topic."),
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Measure a plan beside a full mesh and a hub."""
-    from meshwright.lab import compare as stage
-    from meshwright.spark.progress import Progress
+    from meshwright.deploy.lab import compare as stage
+    from meshwright.runtime.progress import Progress
 
     progress = Progress(stage.N_STEPS)
     with stopping_brokers():
@@ -207,42 +197,31 @@ def compare(
 
 def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> None:
     """Print the layouts side by side."""
-    plan = found[-1]
-    drawn = "1 publisher" if publishers == 1 else f"{publishers} publishers"
-    print(f"{conf}: {plan.n_messages:,} publications, {drawn} drawn for each topic")
-    print_table(
-        ("layout", "links", "most", "per delivery", "unwanted", "median ms", "99% ms"),
-        [
-            (
-                measured.name,
-                measured.n_links,
-                measured.max_degree,
-                measured.crossings_per_delivery,
-                measured.n_unwanted,
-                measured.median_ms,
-                measured.percentile_99_ms,
-            )
-            for measured in found
-        ],
+    plural = "" if publishers == 1 else "s"
+    print(
+        f"{conf}: {found[-1].n_messages:,} publications, {publishers} publisher{plural} drawn for "
+        "each topic"
     )
-    print("most: links of one broker; per delivery: messages over links; unwanted: those")
-    print("into brokers that do not want the topic; ms: publishing to arrival elsewhere")
+    print_table(tuple(LAYOUT_COLUMNS), map(attrgetter(*LAYOUT_COLUMNS.values()), found))
+    print("most: links of one broker; per delivery: messages over links; unwanted: messages")
+    print("to brokers that do not want the topic; ms: from publishing to arrival elsewhere")
     for measured in found:
         if measured.n_missing or measured.n_extra:
             print(
                 f"{measured.name}: {measured.n_missing:,} deliveries missing, "
-                f"{measured.n_extra:,} copies too many"
+                f"{measured.n_extra:,} duplicates"
             )
 
 
+@lab.command()
 def down(
     conf: Conf,
     lab: Place = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the brokers' logs and files.")] = False,
+    keep: bool = Option(False, "--keep", help="Keep the brokers' logs and files."),
     json: Json = False,
 ) -> None:
-    """Stop exactly the brokers that were started."""
-    from meshwright.lab import running
+    """Stop the brokers that `lab up` started, and no others."""
+    from meshwright.deploy.lab import running
 
     n_stopped, n_gone = running.down(conf, place=lab, keep=keep)
     if json:
@@ -254,30 +233,25 @@ def down(
         print(f"their files are in {running.lab_place(conf, lab)}")
 
 
-def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Where to put the configuration.", metavar="DIR")
-    ] = Path("demo"),
-) -> None:
+@lab.command()
+def demo(out: DemoOut = Path("demo")) -> None:
     """Run the bundled example on real brokers; start here."""
-    from meshwright.cli.demo import find_example, say
-    from meshwright.lab.demo import METHOD, write_demo
-    from meshwright.lab.processes import find_mosquitto
+    from meshwright.cli.demo import find_example
+    from meshwright.deploy.lab.configurations import DEMO_METHOD, write_demo
+    from meshwright.deploy.lab.processes import find_mosquitto
+    from meshwright.storage.files import make_directory
 
     find_mosquitto()
-    out.mkdir(parents=True, exist_ok=True)
+    make_directory(out)
     conf, inventory = out / "conf", out / "brokers.csv"
-    print("A company runs 60 MQTT brokers. Here they run on this machine, linked as planned.")
+    print("A company runs 60 MQTT brokers. Here they run on this machine, linked as")
+    print("planned.")
     write_demo(find_example(), inventory, conf)
-    print(f"\nThe plan of {METHOD} is deployed to {conf} for the brokers in {inventory}.")
-    say(f"lab up {conf}")
-    up(conf)
+    print(f"\nbrokers of {DEMO_METHOD}'s plan: {inventory}\ntheir configuration: {conf}")
+    run_verb("lab", "up", conf)
     with stopping_brokers():
         try:
-            say(f"lab verify {conf}")
-            verify(conf)
+            run_verb("lab", "verify", conf)
         finally:
-            say(f"lab down {conf}")
-            down(conf)
-    say(f"lab compare {conf}")
-    compare(conf)
+            run_verb("lab", "down", conf)
+    run_verb("lab", "compare", conf)

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from meshwright.cli.options import Json
+from meshwright.cli import app
+from meshwright.cli.options import Force, Json, Problem, Workload
 from meshwright.cli.show import print_facts, print_json, size
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command("report", help="Show overlays, runs and assignments on a page that opens offline.")(
-        command
-    )
-
-
-def command(
-    datasets: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Overlays, runs, assignments or workloads; those of one workload are compared.",
-            metavar="DATASET...",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page; its numbers go to .json beside it.")
-    ] = Path("report.html"),
-    workload: Annotated[
-        Path | None, typer.Option("--workload", help="Where the workload is, if it was moved.")
-    ] = None,
-    problem: Annotated[
-        Path | None, typer.Option("--problem", help="Where the problem is, if it was moved.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
+@app.command()
+def report(
+    datasets: list[Path] = Argument(
+        metavar="DATASET...",
+        help="Overlays, runs, assignments or workloads; those of one workload are compared.",
+    ),
+    out: Path = Option(
+        "report.html",
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="The page; its numbers are written to a .json file of the same name.",
+    ),
+    workload: Workload = None,
+    problem: Problem = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Show overlays, runs and assignments on a page that opens offline."""
+    """Write a web page on overlays, runs and assignments."""
     from meshwright.report import make_report
-    from meshwright.spark.progress import Progress
+    from meshwright.runtime.progress import Progress
 
     progress = Progress(len(datasets))
     written = make_report(
@@ -50,12 +41,12 @@ def command(
     if json:
         print_json(written.document)
         return
+    n_sections = len(written.document["sections"])
+    plural = "" if n_sections == 1 else "s"
     print(f"report {written.page}")
-    sections = written.document["sections"]
     print_facts(
         {
-            "datasets": f"{len(datasets):,}, in {len(sections):,} "
-            f"{'section' if len(sections) == 1 else 'sections'}",
+            "datasets": f"{len(datasets):,}, in {n_sections:,} section{plural}",
             "size": size(written.page.stat().st_size),
             "numbers": written.numbers,
         }

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from meshwright.errors import CheckError
+
+MOST_FINDINGS = 20  # printed; --json lists all
+
+
+def command_name() -> str:
+    """Return the words that start this program: the launcher of a clone sets how it was called."""
+    return os.environ.get("MESHWRIGHT_COMMAND", "meshwright")
 
 
 def print_json(value: Any) -> None:
@@ -14,11 +25,28 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def print_result(path: Path, result: Any, show: Callable[[Path, Any], None], *, json: bool) -> None:
+    """Print the result that is at `path`, or is about it, as JSON or with `show`."""
+    if json:
+        print_json(result.as_dict())
+    else:
+        show(path, result)
+
+
+def raise_findings(claim: str, findings: Sequence[str]) -> None:
+    """Raise CheckError if a check found anything wrong."""
+    if not findings:
+        return
+    n_more = len(findings) - MOST_FINDINGS
+    listed = [*findings[:MOST_FINDINGS], *([f"and {n_more:,} more"] if n_more > 0 else [])]
+    raise CheckError(f"{claim}:\n  " + "\n  ".join(listed), tuple(findings))
+
+
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Print named facts, one a line, aligned."""
+    """Print named facts, one per line, aligned."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
-        print(f"  {name:<{width}}  {value}")
+        print(f"  {name:<{width}}  {number(value)}")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -77,3 +105,9 @@ def bar(share: float, width: int = 24) -> str:
     eighths = round(share * width * 8)
     full, part = divmod(eighths, 8)
     return "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def with_parameters(method: str, parameters: Mapping[str, object]) -> str:
+    """Return a method with the parameters it was given, in words."""
+    given = [f"{name} {value}" for name, value in parameters.items() if value is not None]
+    return f"{method} ({', '.join(given)})" if given else method

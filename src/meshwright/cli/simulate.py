@@ -3,138 +3,116 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Context, Option
 
-from meshwright.cli.options import Force, Json, Master, Out, Seed, start
-from meshwright.cli.show import number, print_facts, print_json, print_table
+from meshwright.cli import app
+from meshwright.cli.options import (
+    Force,
+    Json,
+    Master,
+    Out,
+    OverlayPath,
+    Seed,
+    Workload,
+    given,
+    start,
+)
+from meshwright.cli.show import command_name, number, print_facts, print_result, print_table
 
 if TYPE_CHECKING:
-    from meshwright.datasets import Manifest
+    from meshwright.storage import Manifest
 
-SHOWN = (
-    ("deliveries", "deliveries"),
-    ("missed", "missed"),
-    ("overhead", "overhead"),
-    ("overhead per delivery", "overhead_per_delivery"),
-    ("mean path", "hops_mean"),
-    ("longest path", "hops_max"),
-    ("load per node, mean", "load_mean"),
-    ("  standard deviation", "load_stdev"),
-    ("  largest", "load_max"),
-    ("  share of busiest 1%", "busiest_share"),
-)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command("simulate", help="Publish on an overlay; count deliveries, overhead, hops, load.")(
-        command
-    )
+MEASURES = {  # of a run's totals, and their labels
+    "deliveries": "deliveries",
+    "missed": "missed",
+    "overhead": "overhead",
+    "overhead_per_delivery": "overhead per delivery",
+    "hops_mean": "mean path",
+    "hops_max": "longest path",
+    "load_mean": "load per node, mean",
+    "load_stdev": "  standard deviation",
+    "load_max": "  largest",
+    "busiest_share": "  share of busiest 1%",
+}
 
 
-def command(
-    overlay: Annotated[Path, typer.Argument(help="An overlay dataset.")],
+@app.command()
+def simulate(
+    context: Context,
+    overlay: OverlayPath,
     out: Out,
-    routing: Annotated[
-        str,
-        typer.Option(
-            "--routing", "-r", help="po, pal, pie, scribe or iscribe on small worlds; tree on any."
-        ),
-    ] = "pie",
-    publications: Annotated[
-        int, typer.Option("--publications", "-n", help="How many publications to draw.")
-    ] = 1000,
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            "--weights",
-            help="How often topics are published on: a .csv, .tsv or .parquet with the columns "
-            "topic and weight. [default: all alike]",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option("--against", help="Another routing, simulated too and compared with."),
-    ] = None,
+    routing: str = Option(
+        "pie",
+        "--routing",
+        "-r",
+        help="po, pal, pie, scribe or iscribe on small worlds; tree on any overlay.",
+    ),
+    publications: int = Option(1000, "--publications", "-n", help="How many publications to draw."),
+    weights: Path | None = Option(
+        None,
+        help="How often topics are published on: a .csv, .tsv or .parquet with the columns topic "
+        "and weight. [default: equally]",
+    ),
+    against: str | None = Option(None, help="Another routing to simulate and compare with."),
     seed: Seed = 1,
-    workload: Annotated[
-        Path | None, typer.Option("--workload", help="Where its workload is, if it was moved.")
-    ] = None,
+    workload: Workload = None,
     master: Master = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Publish on an overlay; count deliveries, overhead, hops, load."""
-    from meshwright.datasets import refuse_overwrite
-    from meshwright.routing import on_spark as stage
-    from meshwright.routing.weights import read_weights
+    from meshwright.smallworld.routing import spark_simulation as stage
+    from meshwright.smallworld.routing.weights import read_weights
+    from meshwright.storage import refuse_overwrite
 
     stage.check_arguments(routing, publications, seed, against)
-    stage.refuse_no_small_world(overlay, routing, against)
+    stage.check_is_small_world(overlay, routing, against)
     refuse_overwrite(out.absolute(), force=force)
-    rates = read_weights(weights) if weights is not None else None
-    more = stage.N_STEPS_AGAINST if against else 0
-    spark, progress = start(master, stage.N_STEPS + more)
+    options = given(context, "overlay")
+    if weights is not None:
+        options["weights"] = read_weights(weights)
+    spark, progress = start(master, stage.N_STEPS + (stage.N_STEPS_AGAINST if against else 0))
     manifest = stage.simulate_on_spark(
-        spark,
-        overlay,
-        out,
-        routing=routing,
-        publications=publications,
-        seed=seed,
-        weights=rates,
-        against=against,
-        workload=workload,
-        force=force,
-        progress=progress,
+        spark, overlay, out, **options, force=force, progress=progress
     )
-    if json:
-        print_json(manifest.as_dict())
-    else:
-        print_run(out, manifest)
+    print_result(out, manifest, print_run, json=json)
 
 
 def print_run(out: Path, manifest: Manifest) -> None:
-    """Print what publications came to, beside another routing if there is one."""
+    """Print the totals of a run, beside those of another routing if there is one."""
     totals = manifest["totals"]
     print(f"run {out}")
     print_facts(
         {
             "overlay": f"{Path(manifest['overlay']).name} ({manifest['method']})",
             "links": f"{manifest['n_edges']:,}, at most {manifest['max_degree']:,} of a node",
-            "publications": f"{totals['publications']:,}",
+            "publications": totals["publications"],
             "seconds": f"{manifest['seconds']:.2f}",
         }
     )
+    columns = [("", list(MEASURES.values())), (manifest["routing"], _cells(totals))]
     other = manifest.get("against")
-    columns = {manifest["routing"]: [_cell(totals, name) for _, name in SHOWN]}
     if other is not None:
-        columns[other["routing"]] = [_cell(other["totals"], name) for _, name in SHOWN]
-        columns["ratio"] = [_ratio(other["ratios"], name) for _, name in SHOWN]
-    headed = {name: max(map(len, (name, *cells))) for name, cells in columns.items()}
-    aligned = [[cell.rjust(headed[name]) for cell in cells] for name, cells in columns.items()]
-    labels = [label for label, _ in SHOWN]
-    heads = [name.rjust(width) for name, width in headed.items()]
-    print_table(("", *heads), zip(labels, *aligned, strict=True))
+        ratios = [other["ratios"].get(name) for name in MEASURES]
+        columns.append((other["routing"], _cells(other["totals"])))
+        columns.append(("ratio", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios]))
+    for i, (name, cells) in enumerate(columns[1:], 1):
+        width = max(map(len, (name, *cells)))
+        columns[i] = (name.rjust(width), [cell.rjust(width) for cell in cells])
+    names, listed = zip(*columns, strict=True)
+    print_table(names, zip(*listed, strict=True))
     print("\nbusiest nodes")
     rows = [(row["node"], row["sent"], row["received"]) for row in manifest["busiest"]]
     print_table(("node", "sent", "received"), rows)
     if totals["missed"]:
-        print("subscribers are missed where a topic is not connected: see `meshwright check`")
+        print(f"subscribers of disconnected topics are missed: see `{command_name()} check`")
 
 
-def _cell(totals: dict[str, Any], name: str) -> str:
-    if name == "overhead_per_delivery":
-        value = totals["overhead"] / totals["deliveries"] if totals["deliveries"] else None
-    else:
-        value = totals[name]
-    if value is None:
-        return "-"
-    return f"{value:.1%}" if name == "busiest_share" else number(value)
-
-
-def _ratio(ratios: dict[str, float | None], name: str) -> str:
-    value = ratios.get(name)
-    return "" if value is None else f"{value:.3f}"
+def _cells(totals: dict[str, Any]) -> list[str]:
+    deliveries = totals["deliveries"]
+    ratio = totals["overhead"] / deliveries if deliveries else None
+    known = {**totals, "overhead_per_delivery": ratio}
+    shown = {name: "-" if known[name] is None else number(known[name]) for name in MEASURES}
+    return list({**shown, "busiest_share": f"{totals['busiest_share']:.1%}"}.values())

@@ -1,32 +1,38 @@
-"""Instance -> Overlay: one algorithm per file, one engine for the greedy ones."""
+"""Instance -> Overlay: `design` runs one of the methods and adds the certificate's bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.kernels.compiling import Stopwatch
-from meshwright.overlay.bounds import find_bounds
-from meshwright.overlay.engine import Engine, Tell, greedy_edges
-from meshwright.overlay.methods import (
-    METHODS,
-    check_average,
-    check_choice,
-    choose,
-    edges_of_average,
-    noted,
-)
-from meshwright.overlay.minmax import minmax
-from meshwright.values import Bounds, Instance, Overlay
+from meshwright.model.instance import Instance
+from meshwright.model.method import choose
+from meshwright.model.overlay import Bounds, Overlay
+from meshwright.model.small_world import SmallWorld, small_world
+from meshwright.overlay.methods import METHODS, SMALL_WORLDS, fill_parameters
+from meshwright.runtime.compile import Stopwatch
+from meshwright.runtime.progress import ProgressCallback
 
-__all__ = ["METHODS", "check_asked", "design"]
+if TYPE_CHECKING:
+    from meshwright.overlay.greedy.rule import Engine
 
 FindBounds = Callable[[Instance, npt.NDArray[np.int32]], Bounds]
+
+
+@overload
+def design(
+    instance: Instance, method: Literal["sl", "s", "l", "none"], **options: Any
+) -> SmallWorld: ...
+
+
+@overload
+def design(instance: Instance, method: str = "gm", **options: Any) -> Overlay: ...
 
 
 def design(
@@ -37,12 +43,12 @@ def design(
     budget_ratio: float | None = None,
     equal_edges: bool = False,
     certify: bool = True,
-    tell: Tell | None = None,
+    on_progress: ProgressCallback | None = None,
     engine: Engine | None = None,
-    bounds: FindBounds = find_bounds,
+    bounds: FindBounds | None = None,
     **parameters: Any,
 ) -> Overlay:
-    """Return the overlay that a method designs.
+    """Return the overlay that a method designs: for ``sl``, ``s``, ``l``, ``none`` a SmallWorld.
 
     Parameters
     ----------
@@ -56,59 +62,75 @@ def design(
         With `budget_ratio`: stop the degree-limited methods at the same number of edges too.
     certify
         Compute the bounds; without them the overlay is the same.
-    tell
+    on_progress
         Called with the share of the joins done so far.
     engine
-        What finds the edges of gm, minmax, gpa and gpm; this process when not given.
+        The function that finds the edges of gm, minmax, gpa and gpm; by default `greedy_edges`.
     bounds
-        What finds the bounds.
+        The function that computes the bounds; by default `find_bounds`.
     **parameters
-        The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``seed``, ...
+        The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``fingers``, ``seed``, ...
 
     Examples
     --------
-    >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("b", "y"), ("c", "y")])
+    >>> pairs = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("d", "y")]
+    >>> instance = Instance.from_pairs(pairs)
     >>> overlay = design(instance, method="gm")
     >>> overlay.edge_list(), overlay.support
-    ([(0, 1), (1, 2)], 1.0)
+    ([(0, 1), (2, 3), (1, 2)], 1.0)
+    >>> world = design(instance, method="sl")
+    >>> world.ring.tolist(), world.fingers.tolist(), world.support
+    ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
 
     """
     watch = Stopwatch()
-    check_asked(
+    check_request(
         method,
         average_degree=average_degree,
         budget_ratio=budget_ratio,
         equal_edges=equal_edges,
         **parameters,
     )
-    budget: dict[str, Any] = {}
+    options: dict[str, Any] = {} if engine is None else {"engine": engine}
     if average_degree is not None:
-        budget["max_edges"] = edges_of_average(instance, average_degree)
+        parameters["max_edges"] = max(1, math.floor(average_degree * instance.n_nodes / 2))
     if budget_ratio is not None:
-        budget |= _budget_of_ratio(
-            instance, method, budget_ratio, engine or greedy_edges, equal_edges=equal_edges
+        edges, gains = METHODS["minmax"].load()(instance, **options)
+        complete = Overlay(instance, edges, gains, "minmax")
+        limits = {"max_edges": complete.n_edges, "max_degree": complete.max_degree}
+        for name in _budget_names(method, equal_edges=equal_edges):
+            parameters[name] = max(1, math.floor(budget_ratio * limits[name]))
+    parameters = fill_parameters(method, parameters)
+    if METHODS[method].reports_progress:
+        options["on_progress"] = on_progress
+    built = METHODS[method].load()(instance, **parameters, **options)
+    seed = parameters.pop("seed", None)
+    if method == "star" and instance.n_nodes:
+        from meshwright.overlay.methods.baselines import hub
+
+        parameters["hub"] = instance.node_names[hub(instance)]
+    if budget_ratio is not None:
+        parameters |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
+    overlay: Overlay
+    if method in SMALL_WORLDS:
+        ring, fingers = built
+        overlay = small_world(
+            instance, ring, fingers, method=method, parameters=parameters, seed=seed
         )
-    chosen, filled = choose(method, {**parameters, **budget})
-    report = {"tell": tell} if chosen.tells else {}
-    by = {"engine": engine} if engine is not None else {}
-    edges, gains = chosen.build(instance, **filled, **report, **by)
-    told = noted(instance, method, filled)
-    if budget_ratio is not None:
-        told |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
-    seconds = watch.seconds
-    return Overlay(
-        instance=instance,
-        edges=edges,
-        gains=gains,
-        method=method,
-        parameters=told,
-        seed=filled.get("seed"),
-        bounds=bounds(instance, edges) if certify else None,
-        seconds=seconds,
-    )
+    else:
+        edges, gains = built
+        overlay = Overlay(instance, edges, gains, method, parameters, seed)
+    overlay = replace(overlay, seconds=watch.seconds)
+    if not certify:
+        return overlay
+    if bounds is None:
+        from meshwright.overlay.bounds import find_bounds
+
+        bounds = find_bounds
+    return replace(overlay, bounds=bounds(instance, overlay.edges))
 
 
-def check_asked(
+def check_request(
     method: str,
     *,
     average_degree: float | None = None,
@@ -116,38 +138,27 @@ def check_asked(
     equal_edges: bool = False,
     **parameters: Any,
 ) -> None:
-    """Raise unless `design` can be asked so; what it is asked of has no part in it."""
-    check_choice(method)
-    budget: dict[str, int] = {}  # which ones are given; how much is not known yet
-    if average_degree is not None:
-        check_average(average_degree)
-        budget["max_edges"] = 1
-    if budget_ratio is not None:
-        if not (math.isfinite(budget_ratio) and budget_ratio > 0):
-            raise InputError(
-                f"budget_ratio is {budget_ratio}; give a number above 0, at most 1 as a rule."
-            )
-        takes = [name for name in ("max_degree", "max_edges") if name in METHODS[method].defaults]
+    """Validate the arguments of `design`, independent of the instance."""
+    takes = _budget_names(method, equal_edges=equal_edges)
+    budget: dict[str, int] = {}  # names only: the amounts depend on the instance
+    for name, value in (("average_degree", average_degree), ("budget_ratio", budget_ratio)):
+        if value is None:
+            continue
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(f"{name} is {value}; give a number above 0.")
         if not takes:
-            raise InputError(f"{method} takes no budget; leave out budget_ratio.")
-        budget |= dict.fromkeys(takes[: 2 if equal_edges else 1], 1)
-    elif equal_edges:
+            raise InputError(f"{method} takes no budget; leave out {name}.")
+        budget |= dict.fromkeys(["max_edges"] if name == "average_degree" else takes, 1)
+    if equal_edges and budget_ratio is None:
         raise InputError("equal_edges goes with budget_ratio; give both or neither.")
     twice = [name for name in budget if parameters.get(name) is not None]
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
-    choose(method, {**parameters, **budget})
+    fill_parameters(method, {**parameters, **budget})
 
 
-def _budget_of_ratio(
-    instance: Instance, method: str, ratio: float, engine: Engine, *, equal_edges: bool
-) -> dict[str, int]:
-    """Return the budget of paper 1: a share of the edges and of the maximum degree of minmax."""
-    takes = METHODS[method].defaults
-    edges, gains = minmax(instance, engine=engine)
-    overlay = Overlay(instance, edges, gains, "minmax")
-    m = max(1, math.floor(ratio * overlay.n_edges))
-    d = max(1, math.floor(ratio * overlay.max_degree))
-    if "max_degree" not in takes:
-        return {"max_edges": m}
-    return {"max_degree": d, "max_edges": m} if equal_edges else {"max_degree": d}
+def _budget_names(method: str, *, equal_edges: bool) -> list[str]:
+    """Return the parameters of a method that a budget ratio sets."""
+    defaults = choose(METHODS, method).defaults
+    names = [name for name in ("max_degree", "max_edges") if name in defaults]
+    return names if equal_edges else names[:1]

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.kernels.bits import Words, new_words, set_bits
-from meshwright.kernels.components import Components, join_all, new_components, new_counters
-from meshwright.kernels.threads import in_parts
-from meshwright.overlay import bounds_kernel as kernel
-from meshwright.values import Bounds, Instance
+from meshwright.model.instance import Instance
+from meshwright.model.kernels.components import Components, join_all, new_components, new_counters
+from meshwright.model.overlay import Bounds
+from meshwright.overlay.kernels import bounds as kernel
+from meshwright.runtime.kernels.bits import Words, new_words, set_bits
+from meshwright.runtime.threads import in_parts
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The gains of all pairs at one time: what could be joined next, and what nodes need."""
+    """The gains of all pairs at one time, and the neighbours that nodes need."""
 
     histogram: npt.NDArray[np.int64]  # pairs by gain
     best_sum: int  # over the nodes, the sum of their `max_degree` largest gains
-    needed_sum: int  # over the nodes, the neighbours each needs at least; 0 when not asked for
+    needed_sum: int  # over the nodes, the neighbours each needs at least; 0 if not computed
     needed_max: int  # the most that a node needs at least
 
     def plus(self, other: Profile) -> Profile:
@@ -54,9 +54,9 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
     max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-    wants = new_words(instance.n_nodes, instance.n_topics, instance.n_subscriptions)
-    set_bits(wants, instance.indptr, instance.topics)
-    before = _profile_here(components, max_degree, wants)
+    words = new_words(instance.n_nodes, instance.n_topics, instance.n_subscriptions)
+    set_bits(words, instance.indptr, instance.topics)
+    before = _profile_here(components, max_degree, words)
     mu = int(join_all(components, edges).sum(dtype=np.int64))
     partial = 0 < mu < mu_full
     after = _profile_here(components, max_degree) if partial else None
@@ -66,13 +66,9 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
 def bounds_of(
     before: Profile, after: Profile | None, mu: int, mu_full: int, n_edges: int
 ) -> Bounds:
-    """Return the bounds from the gains before the first edge, and after the last where asked for.
+    """Return the bounds from the gains before the first edge and, if given, after the last.
 
-    Parameters
-    ----------
-    mu
-        What the edges join; `mu_full` is what a complete overlay joins.
-
+    `mu` is the number of joins that the edges make, `mu_full` that of a complete overlay.
     """
     prefixes = [(0, before)] if after is None else [(0, before), (mu, after)]
     by_cover = _fewest_edges(before.histogram, mu_full)
@@ -94,33 +90,34 @@ def profile(
     last: int,
     *,
     needs: bool,
-    wants: Words | None = None,
+    words: Words | None = None,
 ) -> Profile:
-    """Return the profile of the pairs of the nodes from `first` to `last`, of all with any.
+    """Return the profile of the pairs of the nodes from `first` to `last`.
 
-    What nodes need is asked before the first edge, while components have one node each; it is
-    found sooner with their interests as words.
+    With `needs`, before the first edge, also the neighbours that nodes need; this is faster with
+    their interests as `words`.
     """
-    needed = np.zeros(len(components.indptr) - 1 if needs else 0, dtype=np.int64)
     sizes = np.diff(components.indptr)
-    count = new_counters(len(sizes), int(sizes.max(initial=0)))
-    words = np.zeros((0, len(sizes)), dtype=np.uint64) if wants is None else wants
-    histogram, best_sum = kernel.gain_profile(
-        components, words, max_degree, count, needed, first, last
+    scan = kernel.ProfileScan(
+        max_degree,
+        before_links=needs,
+        has_words=words is not None and len(words) > 0,
+        words=np.zeros((0, len(sizes)), dtype=np.uint64) if words is None else words,
+        needed=np.zeros(len(sizes), dtype=np.int64),
+        counts=new_counters(len(sizes), int(sizes.max(initial=0))),
     )
+    histogram, best_sum = kernel.gain_profile(components, scan, first, last)
+    needed = scan.needed
     return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
 
 
-def _profile_here(components: Components, max_degree: int, wants: Words | None = None) -> Profile:
-    """Return the profile of all pairs, counted on all processors; `wants` before the first edge."""
+def _profile_here(components: Components, max_degree: int, words: Words | None = None) -> Profile:
+    """Return the profile of all pairs, on all processors; with `words` before the first edge."""
     found: list[Profile] = []
-    lock = Lock()
 
     def work(first: int, last: int) -> None:
-        needs = wants is not None
-        part = profile(components, max_degree, first, last, needs=needs, wants=wants)
-        with lock:
-            found.append(part)
+        needs = words is not None
+        found.append(profile(components, max_degree, first, last, needs=needs, words=words))
 
     in_parts(work, len(components.indptr) - 1)
     return reduce(Profile.plus, found, NOTHING)

@@ -1,43 +1,45 @@
-"""Overlays on disk: the edges, how each topic fares, and the certificate in the manifest."""
+"""Overlays on disk: the edges, the state of each topic, and the certificate in the manifest.
+
+A small world adds the tables `ring` (position, node), a row per node, and `fingers` (node, phase,
+finger), a row per node and phase. Nothing here needs a JVM.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from meshwright.datasets import Manifest, open_dataset, read_table, staging, write_table
 from meshwright.errors import InputError
-from meshwright.values import Bounds, Instance, Overlay
+from meshwright.model.instance import Instance, Ints
+from meshwright.model.overlay import Bounds, Overlay
+from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
+from meshwright.storage import (
+    Manifest,
+    find_input,
+    open_dataset,
+    read_table,
+    staging,
+    write_table,
+)
+
+WORLD_TABLES = ("ring", "fingers")
+MOST_FINDINGS = 10  # violations listed in full; the rest are counted
 
 
 def write_overlay(
-    overlay: Overlay,
-    out: str | Path,
-    workload: str | Path,
-    *,
-    force: bool = False,
-    more: Mapping[str, pa.Table] | None = None,
+    overlay: Overlay, out: str | Path, workload: str | Path, *, force: bool = False
 ) -> Manifest:
-    """Write an overlay as a dataset that remembers its workload; `more` are further tables."""
+    """Write an overlay, or a small world with its ring and fingers, as a dataset."""
+    tables = {"edges": edge_table(overlay), "topics": topic_table(overlay)}
+    if isinstance(overlay, SmallWorld):
+        tables |= world_tables(overlay)
     with staging(Path(out), "overlay", force=force) as stage:
-        edges = overlay.edges
-        write_table(
-            stage.table("edges"),
-            pa.table(
-                {
-                    "u": pa.array(edges[:, 0]),
-                    "v": pa.array(edges[:, 1]),
-                    "rank": pa.array(np.arange(len(edges), dtype=np.int32)),
-                    "gain": pa.array(overlay.gains),
-                }
-            ),
-        )
-        write_table(stage.table("topics"), topic_table(overlay))
-        for name, table in (more or {}).items():
+        for name, table in tables.items():
             write_table(stage.table(name), table)
         return stage.publish(
             {
@@ -52,62 +54,123 @@ def write_overlay(
         )
 
 
+def edge_table(overlay: Overlay) -> pa.Table:
+    """Return the edges with their gains; rank is the order in which they were added."""
+    u, v = overlay.edges.T
+    rank = np.arange(overlay.n_edges, dtype=np.int32)
+    return pa.table({"u": u, "v": v, "rank": rank, "gain": overlay.gains})
+
+
 def topic_table(overlay: Overlay) -> pa.Table:
     """Return for each topic its subscribers, components, and the share in the largest one."""
-    from meshwright.kernels.components import count_subscribers
+    from meshwright.model.kernels.components import count_subscribers
 
     instance, largest = overlay.instance, overlay.largest_components
     subscribers = count_subscribers(instance.topics, instance.n_topics)
     share = np.divide(largest, subscribers, out=np.ones(len(largest)), where=subscribers > 0)
     return pa.table(
         {
-            "topic": pa.array(np.arange(instance.n_topics, dtype=np.int32)),
-            "subscribers": pa.array(subscribers),
-            "components": pa.array(overlay.components),
-            "connected_share": pa.array(share),
+            "topic": np.arange(instance.n_topics, dtype=np.int32),
+            "subscribers": subscribers,
+            "components": overlay.components,
+            "connected_share": share,
         }
     )
 
 
-def find_workload(
-    manifest: Manifest, overlay: Path, workload: Path | None
-) -> tuple[Path, Manifest]:
-    """Return the workload of an overlay: as given, where it was, or beside the overlay."""
-    recorded = Path(manifest["workload"])
-    beside = overlay.absolute().parent / recorded.name
-    places = [workload] if workload is not None else [recorded, beside]
-    for place in places:
-        if not place.exists():
-            continue
-        found = open_dataset(place, "workload")
-        if found["digest"] != manifest["workload_digest"]:
-            raise InputError(
-                f"'{overlay}' was designed for another workload than '{place}' holds now. "
-                "Design it again, or name the right one with --workload."
-            )
-        return place, found
-    if workload is not None:
-        raise InputError(f"there is no workload at '{workload}'; check what --workload names.")
-    raise InputError(
-        f"the workload of '{overlay}' is not at '{places[0]}' any more. Name it with --workload."
-    )
+def world_tables(world: SmallWorld) -> dict[str, pa.Table]:
+    """Return the ring and the fingers as tables."""
+    n, n_phases = world.fingers.shape
+    fingers = {
+        "node": np.repeat(np.arange(n, dtype=np.int32), n_phases),
+        "phase": np.tile(np.arange(n_phases, dtype=np.int32), n),
+        "finger": world.fingers.ravel(),
+    }
+    ring = {"position": np.arange(n, dtype=np.int32), "node": world.ring}
+    return {"ring": pa.table(ring), "fingers": pa.table(fingers)}
 
 
 def load_overlay(path: str | Path, workload: str | Path | None = None) -> Overlay:
-    """Return an overlay from its dataset and that of its workload."""
+    """Return an overlay from its dataset and that of its workload.
+
+    A dataset with a ring and fingers gives a `SmallWorld`, any other an `Overlay`.
+    """
     directory = Path(path)
     manifest = open_dataset(directory, "overlay")
-    place, _ = find_workload(manifest, directory, Path(workload) if workload else None)
+    place, _ = find_input(manifest, directory, "workload", Path(workload) if workload else None)
     table = read_table(directory, "edges").sort_by("rank")
-    edges = np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy()))
     bounds: dict[str, Any] | None = manifest["bounds"]
-    return Overlay(
-        instance=Instance.load(place),
-        edges=edges,
-        gains=table.column("gain").to_numpy(),
-        method=manifest["method"],
-        parameters=manifest["parameters"],
-        seed=manifest["seed"],
-        bounds=Bounds(**bounds) if bounds else None,
-        seconds=manifest["seconds"],
-    )
+    values: dict[str, Any] = {
+        "instance": Instance.load(place),
+        "edges": np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy())),
+        "gains": table.column("gain").to_numpy(),
+        "method": manifest["method"],
+        "parameters": manifest["parameters"],
+        "seed": manifest["seed"],
+        "bounds": Bounds(**bounds) if bounds else None,
+        "seconds": manifest["seconds"],
+    }
+    if not is_small_world(manifest):
+        return Overlay(**values)
+    ring, fingers, wrong = _read_world(directory, manifest, values["instance"].n_nodes)
+    if wrong:
+        raise InputError(f"'{directory}' is damaged: {wrong[0]}. Design it again.")
+    return SmallWorld(**values, ring=ring, fingers=fingers)
+
+
+def is_small_world(manifest: Manifest) -> bool:
+    """Return whether an overlay dataset has a ring or fingers."""
+    return any(table in manifest.rows for table in WORLD_TABLES)
+
+
+def world_findings(path: str | Path, names: Sequence[str]) -> list[str]:
+    """Return where a small world on disk violates Property 1; an empty list when it holds.
+
+    The ring must visit each node once, each node must have one finger in each phase and within its
+    range, and the edges must be those of the ring and the fingers. Any other overlay has no
+    findings.
+    """
+    directory = Path(path)
+    manifest = open_dataset(directory, "overlay")
+    if not is_small_world(manifest):
+        return []
+    ring, fingers, wrong = _read_world(directory, manifest, len(names))
+    wrong = wrong or violations(ring, fingers, names)
+    if not wrong:
+        edges = read_table(directory, "edges")
+        links = np.column_stack((edges.column("u").to_numpy(), edges.column("v").to_numpy()))
+        wrong = stray_edges(ring, fingers, links, names)
+    listed = [finding.removesuffix(".") for finding in wrong[:MOST_FINDINGS]]
+    more = len(wrong) - len(listed)
+    return [*listed, f"and {more:,} more of this kind"] if more else listed
+
+
+def _read_world(directory: Path, manifest: Manifest, n: int) -> tuple[Ints, Ints, list[str]]:
+    """Return the ring, the fingers, and what is wrong with their tables."""
+    nothing = np.empty(0, dtype=np.int32)
+    missing = [table for table in WORLD_TABLES if table not in manifest.rows]
+    if missing:
+        return nothing, nothing, [f"a small world needs the table {missing[0]!r} too"]
+    ring, fingers = read_table(directory, "ring"), read_table(directory, "fingers")
+    positions, phases = _column(ring, "position"), _column(fingers, "phase")
+    n_phases = count_phases(n)
+    slots = _column(fingers, "node") * n_phases + phases
+    wrong = []
+    if not _each_once(positions, n):
+        wrong.append(f"the positions of the ring are not 0..{n - 1}, each once")
+    if not _each_once(slots, n * n_phases) or np.any((phases < 0) | (phases >= n_phases)):
+        wrong.append(f"the fingers are not one for each of {n:,} nodes and {n_phases} phases")
+    if wrong:
+        return nothing, nothing, wrong
+    nodes = _column(ring, "node")[np.argsort(positions)].astype(np.int32)
+    leads_to = _column(fingers, "finger")[np.argsort(slots)].astype(np.int32)
+    return nodes, leads_to.reshape(n, n_phases), []
+
+
+def _each_once(values: npt.NDArray[np.int64], n: int) -> bool:
+    return np.array_equal(np.sort(values), np.arange(n))
+
+
+def _column(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
+    column: npt.NDArray[np.int64] = table.column(name).to_numpy().astype(np.int64)
+    return column

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
-from meshwright.datasets import refuse_overwrite
-from meshwright.errors import InputError, unknown_choice
-from meshwright.values import Overlay
+from meshwright.errors import unknown_choice
+from meshwright.model.overlay import Overlay
+from meshwright.storage.files import new_file, refuse_file
 
 Row = tuple[str, str, int, int]
 
@@ -24,14 +24,9 @@ def export(overlay: Overlay, out: str | Path, *, to: str, force: bool = False) -
     if to not in FORMATS:
         raise unknown_choice("export format", to, FORMATS)
     target = Path(out)
-    if target.is_dir():
-        raise InputError(f"'{target}' is a directory; give -o a file, for example links.{to}.")
-    if target.exists() and not force:
-        refuse_overwrite(target, force=False)
-    part = target.with_name(f".{target.name}.part")
-    with part.open("w", encoding="utf-8", newline="") as file:
+    refuse_file(target, force=force)
+    with new_file(target) as file:
         FORMATS[to](file, overlay)
-    part.replace(target)
     return target
 
 

@@ -1,4 +1,4 @@
-"""Say what a design will cost before anything is allocated, and refuse what cannot fit."""
+"""What a design will cost, known before anything is allocated, and where it runs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from meshwright.datasets import Manifest, open_dataset, read_column
-from meshwright.errors import InfeasibleError, InputError, unknown_choice
+from meshwright.overlay.methods import ON_SPARK
+from meshwright.runtime import engines
+from meshwright.storage import Manifest, open_dataset, read_column
 from meshwright.workload.forecast import Forecast, forecast
 
-ENGINES = ("auto", "driver", "spark")
-ON_SPARK = ("gm", "minmax", "gpa", "gpm")  # the methods that the levels on Spark run
-SPARK_BYTES_PER_SUBSCRIPTION = 60  # of the driver; docs/scale.md has what was measured
+# Of the driver of a design on Spark, measured in docs/scale.md.
+SPARK_BYTES_PER_SUBSCRIPTION = 60
 SPARK_BYTES_PER_NODE = 300
-FIT = 0.8  # of the machine's memory: more would crowd out everything else
 
 
 def workload_forecast(workload: Path) -> Forecast:
-    """Return the cost of a complete design of a workload dataset, of which the topics are read."""
+    """Return the cost of a complete design of a workload dataset; reads the topics only."""
     manifest = open_dataset(workload, "workload")
     subscribers = np.zeros(manifest["n_topics"], dtype=np.int64)
     for topics in read_column(workload, "subscriptions", "topic"):
@@ -27,47 +26,30 @@ def workload_forecast(workload: Path) -> Forecast:
     return forecast(manifest["n_nodes"], manifest["n_subscriptions"], incidences)
 
 
-def refuse_what_cannot_fit_on_spark(workload: Manifest, memory: int) -> None:
-    """Raise when the driver of a design on Spark would not fit the memory of the machine."""
-    needed = (
-        workload["n_nodes"] * SPARK_BYTES_PER_NODE
-        + workload["n_subscriptions"] * SPARK_BYTES_PER_SUBSCRIPTION
-    )
-    if needed > FIT * memory:
-        raise InfeasibleError(
-            f"the driver of the design needs about {needed / 1e9:,.1f} GB and this machine has "
-            f"{memory / 1e9:,.1f} GB. Use a larger one, or `meshwright sample` the workload."
-        )
-
-
-def choose_engine(
-    engine: str, method: str, expected: Forecast, memory: int, patience: float
-) -> str:
+def choose_engine(engine: str, method: str, expected: Forecast, patience: float) -> str:
     """Return where a design runs: "driver", in this process, or "spark".
 
-    Parameters
-    ----------
-    engine
-        What was asked for; "auto" takes Spark when this process would run out of memory, or take
-        longer than `patience` seconds.
-
+    With "auto" this depends on the forecast alone, which is the same on every machine. Raise
+    InfeasibleError if the driver's engine is chosen and does not fit this machine.
     """
-    if engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
-    if engine == "spark" and method not in ON_SPARK:
-        raise InputError(
-            f"{method} does not run on Spark; {', '.join(ON_SPARK)} do. Leave out --engine spark."
-        )
-    if engine != "auto":
-        return engine
-    too_much = expected.memory_bytes > FIT * memory or expected.seconds > patience
-    return "spark" if too_much and method in ON_SPARK else "driver"
+    chosen = engines.choose_engine(
+        engine,
+        method,
+        ON_SPARK,
+        memory=expected.memory_bytes,
+        too_slow=expected.seconds > patience,
+    )
+    if chosen == "driver":
+        other = "Choose --engine spark, use" if method in ON_SPARK else "Use"
+        advice = f"{other} a larger machine, or `meshwright sample` the workload."
+        engines.check_fits(expected.memory_bytes, advice)
+    return chosen
 
 
-def refuse_what_cannot_fit(expected: Forecast, memory: int) -> None:
-    """Raise when the arrays would not fit the memory of the machine."""
-    if expected.memory_bytes > FIT * memory:
-        raise InfeasibleError(
-            f"the design needs about {expected.memory_bytes / 1e9:,.1f} GB and this machine has "
-            f"{memory / 1e9:,.1f} GB. Use a larger machine, or `meshwright sample` the workload."
-        )
+def check_fits_on_spark(workload: Manifest) -> None:
+    """Raise InfeasibleError if the driver of a design on Spark does not fit this machine."""
+    engines.check_fits(
+        workload["n_nodes"] * SPARK_BYTES_PER_NODE
+        + workload["n_subscriptions"] * SPARK_BYTES_PER_SUBSCRIPTION,
+        "Use a larger machine for the driver, or `meshwright sample` the workload.",
+    )

@@ -1,4 +1,4 @@
-"""What a report tells of assignments: bandwidth, delay and load, and filters over subscriptions."""
+"""The facts of problems and assignments that a report shows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.assignment.answer import Answer
-from meshwright.datasets import Manifest
-from meshwright.kernels.threads import in_parts
-from meshwright.problem import Problem
-from meshwright.problem.latency_kernel import delays
+from meshwright.content.assignment import Assignment
+from meshwright.content.measures import delays_of_served
+from meshwright.content.problem import Problem
+from meshwright.content.subscribers import leaves_of, subscribers_of
 from meshwright.report.distributions import box, short, summary
+from meshwright.storage import Manifest
 
 MOST_BOXES = 1_500  # subscriptions that are drawn
 CORNERS = ("bandwidth", "delay_rms", "load_stdev")  # of the triangle
 
 
 def problem_facts(name: str, problem: Problem, manifest: Manifest) -> dict[str, Any]:
-    """Return what is shown of a problem, some of its subscriptions among it."""
+    """Return the facts of a problem, with a sample of its subscriptions to draw."""
     tree = problem.tree
     every = max(1, -(-problem.n_subscribers // MOST_BOXES))
     drawn = np.arange(0, problem.n_subscribers, every)
@@ -48,48 +48,48 @@ def problem_facts(name: str, problem: Problem, manifest: Manifest) -> dict[str, 
 
 
 def assignment_facts(
-    label: str, answer: Answer, manifest: Manifest, drawn: list[int]
+    label: str, assignment: Assignment, manifest: Manifest, drawn: list[int]
 ) -> dict[str, Any]:
-    """Return what is shown of one answer; `drawn` are the subscribers of the picture."""
-    problem, measures = answer.problem, answer.measures
+    """Return the facts of an assignment; `drawn` are the subscribers in the picture."""
+    problem, measures = assignment.problem, assignment.measures
     leaves = problem.tree.leaves
-    delay = delays_of(answer)
+    delay = delays_of_served(subscribers_of(problem, assignment.broker), leaves_of(problem))
     finite = delay[np.isfinite(delay)]
     loads = measures.loads[leaves]
     return {
         "label": label,
-        "method": answer.method,
-        "parameters": dict(answer.parameters),
-        "seconds": short(answer.seconds),
+        "method": assignment.method,
+        "parameters": dict(assignment.parameters),
+        "seconds": short(assignment.seconds),
         "command": manifest.command,
         "created": manifest.created,
         "feasible": manifest["feasible"],
         "violations": {k: v["count"] for k, v in manifest["violations"].items()},
-        "bandwidth": _told(measures.bandwidth),
-        "bound": _told(manifest["bound"]),
-        "fractional": _told(manifest["fractional"]),
+        "bandwidth": _finite(measures.bandwidth),
+        "bound": _finite(manifest["bound"]),
+        "fractional": _finite(manifest["fractional"]),
         "over_bound": _ratio(measures.bandwidth, manifest["bound"]),
         "over_fractional": _ratio(measures.bandwidth, manifest["fractional"]),
-        "delay_rms": _told(measures.delay_rms),
-        "delay_max": _told(measures.delay_max),
-        "load_stdev": _told(measures.load_stdev),
-        "lbf": _told(measures.lbf),
+        "delay_rms": _finite(measures.delay_rms),
+        "delay_max": _finite(measures.delay_max),
+        "load_stdev": _finite(measures.load_stdev),
+        "lbf": _finite(measures.lbf),
         "within_beta": manifest["within_beta"],
         "loads": loads.tolist(),
         "load_box": box(loads),
         "bandwidths": [short(b) for b in measures.bandwidths[leaves]],
         "delay": {**summary(finite.round(9)), "box": box(finite)},
         "filters": {
-            "broker": answer.filters.broker.tolist(),
-            "low": _rows(answer.filters.low),
-            "high": _rows(answer.filters.high),
+            "broker": assignment.filters.broker.tolist(),
+            "low": _rows(assignment.filters.low),
+            "high": _rows(assignment.filters.high),
         },
-        "drawn_broker": answer.broker[drawn].tolist(),
+        "drawn_broker": assignment.broker[drawn].tolist(),
     }
 
 
 def triangle(assignments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return each answer's measures as shares of the largest among them: Fig. 6 of the paper."""
+    """Return the measures of each assignment as shares of the largest: Fig. 6 of the paper."""
     largest = {
         corner: max((a[corner] for a in assignments if a[corner] is not None), default=0)
         for corner in CORNERS
@@ -101,29 +101,11 @@ def triangle(assignments: list[dict[str, Any]]) -> dict[str, Any]:
     return {"corners": list(CORNERS), "largest": list(largest.values()), "shares": shares}
 
 
-def delays_of(answer: Answer) -> npt.NDArray[np.float64]:
-    """Return the delay of each subscriber that has a leaf: its latency over the least, less 1."""
-    problem = answer.problem
-    leaves = problem.tree.leaves
-    place = np.clip(np.searchsorted(leaves, answer.broker), 0, len(leaves) - 1)
-    served = leaves[place] == answer.broker
-    location, leaf_of = problem.location[served], place[served]
-    found = np.zeros(len(leaf_of))
-    where = problem.leaf_location, problem.leaf_down
-
-    def work(first: int, last: int) -> None:
-        rows = slice(first, last)
-        delays(location[rows], *where, leaf_of[rows], found[rows])
-
-    in_parts(work, len(leaf_of))
-    return found
-
-
 def _rows(matrix: npt.NDArray[np.float64]) -> list[list[float]]:
     return [[short(value, 5) for value in row] for row in matrix.tolist()]
 
 
-def _told(value: float | None) -> float | None:
+def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else short(value, 12)
 
 

@@ -1,4 +1,4 @@
-"""Distributions in few numbers: CCDFs, histograms, boxes, curves thinned for drawing, the knee."""
+"""Distributions in few numbers: CCDFs, histograms, boxes, thinned curves and their knees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_POINTS = 240  # a curve of more points looks the same on any screen
 
 
 def summary(values: npt.ArrayLike) -> dict[str, Any]:
-    """Return mean, median, most, and the CCDF: (value, share of all with at least that value).
+    """Return mean, median, most, and the CCDF: (value, share with at least that value), thinned.
 
     Examples
     --------
@@ -23,24 +23,18 @@ def summary(values: npt.ArrayLike) -> dict[str, Any]:
     array = np.asarray(values)
     if len(array) == 0:
         return {"mean": 0.0, "median": 0.0, "most": 0, "ccdf": []}
+    found, counts = np.unique(array, return_counts=True)
+    at_least = np.cumsum(counts[::-1])[::-1]
     return {
         "mean": short(array.mean()),
         "median": short(np.median(array)),
         "most": plain(array.max()),
-        "ccdf": ccdf(array),
+        "ccdf": [[plain(found[i]), short(at_least[i] / len(array))] for i in thin(len(found))],
     }
 
 
-def ccdf(values: npt.NDArray[Any]) -> list[list[float]]:
-    """Return (value, share of all with at least that value), thinned."""
-    found, counts = np.unique(values, return_counts=True)
-    left = len(values) - np.concatenate(([0], np.cumsum(counts)[:-1]))
-    kept = thin(len(found))
-    return [[plain(found[i]), short(left[i] / len(values))] for i in kept]
-
-
 def histogram(values: npt.NDArray[Any]) -> list[list[int]]:
-    """Return (value, how many have it)."""
+    """Return each value and how often it occurs."""
     found, counts = np.unique(values, return_counts=True)
     return [[int(value), int(n)] for value, n in zip(found, counts, strict=True)]
 
@@ -68,9 +62,9 @@ def box(values: npt.ArrayLike) -> dict[str, float]:
 
 
 def thin(size: int, also: Sequence[int] = (), most: int = MOST_POINTS) -> list[int]:
-    """Return at most about `most` of the indices, both ends and those of `also` among them.
+    """Return about `most` of `size` indices, with both ends and those in `also`.
 
-    Half of them lie evenly and half geometrically: curves bend near their start.
+    Half of them are spaced evenly and half geometrically, as curves bend near their start.
     """
     if size <= most:
         return list(range(size))
@@ -81,7 +75,7 @@ def thin(size: int, also: Sequence[int] = (), most: int = MOST_POINTS) -> list[i
 
 
 def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
-    """Return where a rising curve stands highest above the line between its ends, and how high.
+    """Return the index where a rising curve is highest above the line of its ends, and how high.
 
     Examples
     --------
@@ -96,10 +90,10 @@ def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
 
 
 def short(value: float, digits: int = 6) -> float:
-    """Return a number with as many digits as anyone reads."""
+    """Return a number rounded to some significant digits."""
     return float(f"{float(value):.{digits}g}")
 
 
 def plain(value: Any) -> Any:
-    """Return a number of NumPy's as Python has it, whole ones whole."""
+    """Return a NumPy number as a Python int, or as a rounded float."""
     return int(value) if isinstance(value, np.integer | int) else short(value)

@@ -1,27 +1,52 @@
-"""The content of a report as plain data: every number that the page shows."""
+"""The content of a report as plain data: datasets in sections, and every number the page shows."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from meshwright import __version__
-from meshwright.assignment.dataset import load_answer
-from meshwright.datasets import open_dataset
-from meshwright.problem.dataset import load_problem
+from meshwright.content.dataset import load_assignment
+from meshwright.content.problem.dataset import load_problem
+from meshwright.errors import InputError
+from meshwright.model.instance import Instance
+from meshwright.overlay.dataset import load_overlay
 from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
-from meshwright.report.distributions import summary
-from meshwright.report.gather import Section, gather
-from meshwright.report.overlay_facts import overlay_facts
-from meshwright.report.run_facts import run_facts
-from meshwright.routing.digest import overlay_digest
-from meshwright.routing.tables import subscribers_of
-from meshwright.smallworld.dataset import load_overlay
-from meshwright.spark.progress import Progress, no_progress
-from meshwright.values import Instance
+from meshwright.report.overlay_facts import (
+    measured_facts,
+    overlay_facts,
+    run_facts,
+    workload_facts,
+)
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.storage import Manifest, find_input, open_dataset, read_manifest
+
+DIGEST_OF = {  # kind: the fact of its manifest that names its workload or problem
+    "workload": "digest",
+    "overlay": "workload_digest",
+    "run": "workload_digest",
+    "assignment": "problem_digest",
+}
+
+
+class Dataset(NamedTuple):
+    """A dataset to report on, under the label it has in the report."""
+
+    label: str
+    path: Path
+    manifest: Manifest
+
+
+@dataclass(slots=True)
+class Section:
+    """Overlays and runs of one workload, or assignments of one problem."""
+
+    digest: str
+    source: Path | None = None  # the workload or the problem
+    datasets: dict[str, list[Dataset]] = field(default_factory=lambda: defaultdict(list))  # by kind
 
 
 def document(
@@ -33,90 +58,105 @@ def document(
 ) -> dict[str, Any]:
     """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
     progress = progress or no_progress()
-    sections = gather(datasets, workload=workload, problem=problem)
-    found = [
-        _assignments(section, progress) if section.assignments else _overlays(section, progress)
-        for section in sections
+    sections = [
+        _assignments(section, progress)
+        if section.datasets["assignment"]
+        else _overlays(section, progress)
+        for section in gather([Path(path) for path in datasets], workload, problem)
     ]
-    return {"meshwright": __version__, "sections": found}
+    return {"meshwright": __version__, "sections": sections}
+
+
+def gather(places: Sequence[Path], workload: Path | None, problem: Path | None) -> list[Section]:
+    """Return the sections in the order in which their first dataset was named."""
+    if not places:
+        raise InputError("there is nothing to report; name a dataset, for example an overlay.")
+    resolved = [place.resolve() for place in places]
+    sections: dict[str, Section] = {}
+    for label, place in zip(labels(places), places, strict=True):
+        if resolved.count(place.resolve()) > 1:
+            raise InputError(f"'{place}' is named twice; name each dataset once.")
+        read_manifest(place)  # its errors name the path as it was given
+        manifest = open_dataset(place)
+        if manifest.kind not in DIGEST_OF:
+            raise InputError(
+                f"'{place}' is a dataset of kind {manifest.kind!r}, which has nothing to show yet. "
+                "Run `meshwright assign` on it and report the assignment."
+            )
+        digest = manifest[DIGEST_OF[manifest.kind]]
+        section = sections.setdefault(digest, Section(digest))
+        section.datasets[manifest.kind].append(Dataset(label, place, manifest))
+        if manifest.kind == "overlay":
+            section.source, _ = find_input(manifest, place, "workload", workload)
+        elif manifest.kind == "assignment":
+            section.source, _ = find_input(manifest, place, "problem", problem)
+        elif manifest.kind == "workload":
+            section.source = place
+    return list(sections.values())
+
+
+def labels(places: Sequence[Path]) -> list[str]:
+    """Return a short name of each dataset: its directory, or its path where names are equal.
+
+    Examples
+    --------
+    >>> labels([Path("a/gm"), Path("a/gpm"), Path("b/gm")])
+    ['a/gm', 'gpm', 'b/gm']
+
+    """
+    names = [place.resolve().name for place in places]
+    return [
+        name if names.count(name) == 1 else str(place)
+        for name, place in zip(names, places, strict=True)
+    ]
 
 
 def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
     overlays: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     instance: Instance | None = None
-    for given in section.overlays:
-        with progress.step(f"looking at {given.label}"):
-            overlay = load_overlay(given.path, section.source)
+    for label, path, manifest in section.datasets["overlay"]:
+        with progress.step(f"reading {label}"):
+            overlay = load_overlay(path, section.source)
             instance = overlay.instance
-            facts = overlay_facts(given.label, overlay, given.manifest)
-            overlays.append({**facts, "digest": overlay_digest(overlay), "edges": overlay.edges})
-    if instance is None and section.source is not None:
-        instance = Instance.load(section.source)
-    runs = []
-    for given in section.runs:
-        with progress.step(f"looking at {given.label}"):
-            runs += run_facts(given.label, given.path, given.manifest)
+            facts = overlay_facts(label, overlay, manifest)
+            overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
+    for given in section.datasets["run"]:
+        with progress.step(f"reading {given.label}"):
+            runs += run_facts(*given)
     for facts in overlays:
-        facts["measured"] = [
-            {"run": run["label"], "routing": run["routing"], **_overhead(run)}
-            for run in runs
-            if run["overlay_digest"] == facts["digest"]
-        ]
+        own = [run for run in runs if run["overlay_digest"] == facts["digest"]]
+        facts["measured"] = [measured_facts(run) for run in own]
     workload: dict[str, Any] = {"digest": section.digest}
-    if instance is not None and section.source is not None:
+    if section.source is not None:
         made = open_dataset(section.source, "workload")
-        workload |= workload_facts(source_name(section.source), instance)
+        workload |= workload_facts(
+            source_name(section.source), instance or Instance.load(section.source)
+        )
         workload |= {"created": made.created, "command": made.command}
     return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
-
-
-def source_name(path: Path) -> str:
-    """Return what a workload or problem is called: many are just `workload`, so where it is too."""
-    place = path.resolve()
-    return "/".join(part for part in (place.parent.name, place.name) if part)
-
-
-def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
-    """Return what is shown of a workload: sizes, the two CCDFs, names, and who wants what."""
-    topic_ptr, members = subscribers_of(instance)
-    sizes, wants = np.diff(topic_ptr), np.diff(instance.indptr)
-    return {
-        "name": name,
-        "n_nodes": instance.n_nodes,
-        "n_topics": instance.n_topics,
-        "n_subscriptions": instance.n_subscriptions,
-        "topics_per_node": summary(wants),
-        "subscribers_per_topic": summary(sizes),
-        "node_names": list(instance.node_names),
-        "topic_names": list(instance.topic_names),
-        "topics_of_node": wants.tolist(),
-        "subscribers_of_topic": sizes.tolist(),
-        "subscribers": np.split(members, topic_ptr[1:-1]) if len(sizes) else [],
-    }
-
-
-def _overhead(run: dict[str, Any]) -> dict[str, Any]:
-    """Return what the headline tells of a run; what it should deliver is what it did and missed."""
-    totals = run["totals"]
-    wanted = totals["deliveries"] + totals["missed"]
-    kept = {name: totals[name] for name in ("overhead_per_delivery", "missed")}
-    return {**kept, "deliveries_wanted": wanted}
 
 
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:
     assert section.source is not None
     problem = load_problem(section.source)
-    name = source_name(section.source)
-    facts = problem_facts(name, problem, open_dataset(section.source, "problem"))
+    manifest = open_dataset(section.source, "problem")
+    facts = problem_facts(source_name(section.source), problem, manifest)
     drawn = facts["drawn"]["subscriber"]
     found = []
-    for given in section.assignments:
-        with progress.step(f"looking at {given.label}"):
-            answer = load_answer(given.path, section.source)
-            found.append(assignment_facts(given.label, answer, given.manifest, drawn))
+    for label, path, own in section.datasets["assignment"]:
+        with progress.step(f"reading {label}"):
+            assignment = load_assignment(path, section.source)
+            found.append(assignment_facts(label, assignment, own, drawn))
     return {
         "kind": "assignments",
         "problem": facts,
         "assignments": found,
         "triangle": triangle(found),
     }
+
+
+def source_name(path: Path) -> str:
+    """Return the name of a workload or problem with its directory: many are called `workload`."""
+    place = path.resolve()
+    return "/".join(part for part in (place.parent.name, place.name) if part)

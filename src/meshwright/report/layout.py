@@ -1,8 +1,8 @@
-"""Where to draw nodes: a force layout from a sketch by distances, or the ring of a small world.
+"""Places of nodes in a picture: a force layout, or the ring of a small world.
 
 Fruchterman and Reingold's scheme with ForceAtlas2's degree-aware repulsion (Jacomy et al. 2014),
-begun from Brandes and Pich's Pivot MDS (2006), which already has the large shape right. Nothing is
-drawn by chance: the same links give the same picture. Coordinates are whole numbers, 0 to `SIDE`.
+started from Brandes and Pich's Pivot MDS (2006), which finds the overall shape. Nothing is random:
+equal links give equal pictures. Coordinates are whole numbers, 0 to `SIDE`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from meshwright.report import layout_kernel as kernel
+from meshwright.report.kernels.drawing import Springs, separate, settle
 
 Floats = npt.NDArray[np.float64]
 Points = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
@@ -27,11 +27,11 @@ GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by it never repeats a direction
 
 
 def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Points:
-    """Return where to draw n nodes, linked ones near each other; separate parts stand in rows."""
+    """Return the places of n nodes, linked ones near each other; separate parts in rows."""
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     n_parts, part = connected_components(graph, directed=False)
     if n_parts < 2:
-        return _fit(*_settled(n, edges, steps))
+        return _fit(*_settled(n, edges, steps))[0]
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(n_parts + 1))
     by_part = np.argsort(part[edges[:, 0]], kind="stable")
@@ -44,30 +44,29 @@ def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Po
         own = place[edges[by_part[edge_ends[p] : edge_ends[p + 1]]]]
         if len(nodes) > 1:
             own_x, own_y = _settled(len(nodes), own, steps)
-            # The area of a part goes by its nodes: long chains spread, and small parts must show.
-            side = max(float(np.ptp(own_x)), float(np.ptp(own_y)), 1e-9)
-            by = np.sqrt(AREA * len(nodes) ** 1.2 / (_thick(own_x, side) * _thick(own_y, side)))
+            # A part's area follows from its nodes: long chains spread, and small parts must show.
+            extents = np.array([np.ptp(own_x), np.ptp(own_y)])
+            wide, tall = np.maximum(extents, max(extents.max(), 1e-9) / 3)  # lines are not flat
+            by = np.sqrt(AREA * len(nodes) ** 1.2 / (wide * tall))
             x[nodes], y[nodes] = own_x * by, own_y * by
     _in_rows(x, y, sorted(members, key=lambda nodes: (-len(nodes), int(nodes[0]))))
-    return _fit(x, y)
-
-
-def _thick(values: Floats, side: float) -> float:
-    """Return an extent, that of a line taken as a third of its length."""
-    return max(float(np.ptp(values)), side / 3)
+    return _fit(x, y)[0]
 
 
 def _settled(n: int, edges: npt.NDArray[np.int32], steps: int) -> tuple[Floats, Floats]:
-    """Return the places of nodes that are all joined."""
+    """Return the places of connected nodes."""
     x, y = _sketch(n, edges)
     mass = 1.0 + np.minimum(np.bincount(edges.ravel(), minlength=n), 40) * 0.5
-    pull = np.full(len(edges), 1.0)
-    kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.2)
+    settle(x, y, mass, _springs(edges, np.ones(len(edges))), steps, 1.2)
     return _turned(x, y)
 
 
+def _springs(edges: npt.NDArray[np.int32], pull: Floats) -> Springs:
+    return Springs(edges[:, 0].copy(), edges[:, 1].copy(), pull)
+
+
 def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
-    """Move separate parts into rows as on a page, the largest first. Written: x, y."""
+    """Move separate parts into rows, the largest first. Written: x, y."""
     wide = np.array([np.ptp(x[nodes]) + GAP for nodes in parts])
     tall = np.array([np.ptp(y[nodes]) + GAP for nodes in parts])
     width = max(float(wide.max()), ASPECT * float(np.sqrt((wide * tall).sum() / ASPECT)))
@@ -94,32 +93,32 @@ def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
 def disc_layout(
     radius: Floats, edges: npt.NDArray[np.int32], weight: Floats, steps: int = STEPS
 ) -> tuple[Points, npt.NDArray[np.int32]]:
-    """Return where to draw discs that do not overlap, and their radii in the same unit."""
+    """Return the places of discs that do not overlap, and their radii in the same unit."""
     x, y = _sketch(len(radius), edges)
     scale = float(np.sqrt(np.mean(radius**2))) if len(radius) else 1.0
     mass = 1.0 + 2.0 * (radius / scale) ** 2
     pull = 0.6 * weight / weight.max() + 0.02 if len(weight) else weight
-    kernel.settle(x, y, mass, edges[:, 0].copy(), edges[:, 1].copy(), pull, steps, 1.0)
+    settle(x, y, mass, _springs(edges, pull), steps, 1.0)
     linked = np.bincount(edges.ravel(), minlength=len(radius)) > 0
     x, y = _turned(*_gathered(x, y, linked))
-    # Room for links: the discs take about a fifth of the area that the points span.
+    # The discs take about a fifth of the area that the points span, to leave space for links.
     span = max(float(np.ptp(x)), float(np.ptp(y)), 1e-9) if len(x) else 1.0
     size = radius * np.sqrt(span**2 * 0.18 / max(float(np.pi * (radius**2).sum()), 1e-9))
-    kernel.part(x, y, size * 1.25, 400)
-    discs = np.maximum(1, size / _reach(x, y, size) * SIDE).astype(np.int32)
-    return _fit(x, y, size), discs
+    separate(x, y, size * 1.25, 400)
+    points, side = _fit(x, y, size)
+    return points, np.maximum(1, size / side * SIDE).astype(np.int32)
 
 
 def ring_layout(order: npt.NDArray[np.int32]) -> Points:
-    """Return points on a circle: `order` lists the nodes as they stand around it."""
+    """Return places on a circle; `order` lists the nodes around it."""
     n = len(order)
     angle = np.empty(n)
     angle[order] = 2 * np.pi * np.arange(n) / max(n, 1) - np.pi / 2
-    return _fit(np.cos(angle), np.sin(angle))
+    return _fit(np.cos(angle), np.sin(angle))[0]
 
 
 def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return a first layout: the two directions in which distances to some pivots differ most."""
+    """Return a first layout: the two main components of the distances to some pivots."""
     turn = np.arange(n) * GOLDEN
     spiral = np.sqrt(np.arange(n) + 0.5)
     x, y = spiral * np.cos(turn), spiral * np.sin(turn)
@@ -147,12 +146,12 @@ def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
         if points[np.argmax(np.abs(points))] < 0:  # the sign of an axis is free: fix it
             points *= -1
         points *= reach / max(float(np.abs(points).max()), 1e-9)
-    # Nodes of equal distances fall on one point: a small spiral takes them apart.
+    # Nodes at equal distances fall on one point: a small spiral separates them.
     return first + 0.1 * x, second + 0.1 * y
 
 
 def _gathered(x: Floats, y: Floats, linked: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the points with those that have no link drawn in: nothing holds them near."""
+    """Return the points with unlinked ones moved nearer, as no link holds them."""
     if linked.all() or not linked.any():
         return x, y
     x, y = x - x[linked].mean(), y - y[linked].mean()
@@ -162,7 +161,7 @@ def _gathered(x: Floats, y: Floats, linked: npt.NDArray[np.bool_]) -> tuple[Floa
 
 
 def _turned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the points turned so that they are widest across: screens are."""
+    """Return the points turned so that their widest extent is horizontal, as on screens."""
     if len(x) < 2:
         return x, y
     points = np.column_stack((x - x.mean(), y - y.mean()))
@@ -172,21 +171,15 @@ def _turned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return turned[:, 0].copy(), turned[:, 1].copy()
 
 
-def _reach(x: Floats, y: Floats, margin: Floats | float) -> float:
-    """Return the side of the square that holds the points with their margins."""
+def _fit(x: Floats, y: Floats, margin: Floats | float = 0.0) -> tuple[Points, float]:
+    """Return the points moved into the square of `SIDE`, and the side of their own square."""
     if len(x) == 0:
-        return 1.0
-    wide, tall = (float((a + margin).max() - (a - margin).min()) for a in (x, y))
-    return max(wide, tall, 1e-9)
-
-
-def _fit(x: Floats, y: Floats, margin: Floats | float = 0.0) -> Points:
-    """Return the points scaled and moved into the square of `SIDE`, centred."""
-    if len(x) == 0:
-        return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    middle = [((a - margin).min() + (a + margin).max()) / 2 for a in (x, y)]
-    by = SIDE / _reach(x, y, margin)
-    return (
-        ((x - middle[0]) * by + SIDE / 2).round().astype(np.int32),
-        ((y - middle[1]) * by + SIDE / 2).round().astype(np.int32),
-    )
+        return (np.zeros(0, np.int32), np.zeros(0, np.int32)), 1.0
+    low = [(a - margin).min() for a in (x, y)]
+    high = [(a + margin).max() for a in (x, y)]
+    side = max(high[0] - low[0], high[1] - low[1], 1e-9)
+    fitted = [
+        ((a - (least + most) / 2) * (SIDE / side) + SIDE / 2).round().astype(np.int32)
+        for a, least, most in zip((x, y), low, high, strict=True)
+    ]
+    return (fitted[0], fitted[1]), float(side)

@@ -1,25 +1,48 @@
-"""What a report tells of one overlay: headline, certificate, distributions, topics, picture."""
+"""The facts of workloads, overlays and runs that a report shows."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
-from meshwright.datasets import Manifest
-from meshwright.evaluation.topics import TopicRows, topic_rows
-from meshwright.overlay.today import hub
-from meshwright.report.distributions import histogram, knee, short, summary, thin
+from meshwright.model.instance import Instance, subscribers_of
+from meshwright.model.overlay import Overlay
+from meshwright.overlay.methods.baselines import hub
+from meshwright.overlay.topics import TopicRows, topic_rows
+from meshwright.report.distributions import box, histogram, knee, short, summary, thin
 from meshwright.report.picture import overlay_parts, picture
-from meshwright.values import Instance, Overlay
+from meshwright.storage import Manifest, read_table
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
 MANY = 0.8  # the support that the 80/20 rule is about
+MOST_DOTS = 1200
+
+
+def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
+    """Return the sizes, the two CCDFs, the names, and the subscribers of each topic."""
+    topic_ptr, members = subscribers_of(instance)
+    sizes, wants = np.diff(topic_ptr), np.diff(instance.indptr)
+    return {
+        "name": name,
+        "n_nodes": instance.n_nodes,
+        "n_topics": instance.n_topics,
+        "n_subscriptions": instance.n_subscriptions,
+        "topics_per_node": summary(wants),
+        "subscribers_per_topic": summary(sizes),
+        "node_names": list(instance.node_names),
+        "topic_names": list(instance.topic_names),
+        "topics_of_node": wants.tolist(),
+        "subscribers_of_topic": sizes.tolist(),
+        "subscribers": np.split(members, topic_ptr[1:-1]) if len(sizes) else [],
+    }
 
 
 def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str, Any]:
-    """Return everything that is shown of an overlay but its links and its topics' subscribers."""
+    """Return the facts of an overlay, without its links."""
     topics = topic_rows(overlay)
     return {
         "label": label,
@@ -33,22 +56,24 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "certificate": certificate(overlay),
         "degree": degree_facts(overlay),
         "support_curve": support_curve(overlay),
-        "topics": topic_columns(topics),
+        "topics": {
+            name: getattr(topics, name).tolist()
+            for name in ("links", "components", "largest", "diameter_low", "diameter_high")
+        },
         "topic_sizes": topic_sizes(topics),
         "picture": picture(overlay),
     }
 
 
 def headline(overlay: Overlay) -> dict[str, Any]:
-    """Return what a manager asks first, beside a full mesh and a star."""
+    """Return the measures that a manager asks for first, and those of a full mesh and a star."""
     instance = overlay.instance
     n = instance.n_nodes
-    shared = np.bincount(instance.topics, minlength=instance.n_topics) > 1
-    n_shared = int(np.count_nonzero(shared))
+    n_shared = int(np.count_nonzero(np.bincount(instance.topics) > 1))
     apart = int(np.count_nonzero(overlay.components > 1))
-    cut_off = int(np.count_nonzero(parts_reached(overlay) > 1))
+    cut_off = int(np.count_nonzero(n_parts_of_topics(overlay) > 1))
     full = n * (n - 1) // 2
-    by_star, support_of_star = beside_star(instance)
+    by_star, support_of_star = star_facts(instance)
     return {
         "links": overlay.n_edges,
         "links_of_full_mesh": full,
@@ -71,10 +96,10 @@ def headline(overlay: Overlay) -> dict[str, Any]:
     }
 
 
-def parts_reached(overlay: Overlay) -> npt.NDArray[np.int64]:
+def n_parts_of_topics(overlay: Overlay) -> npt.NDArray[np.int64]:
     """Return over how many parts of the overlay each topic's subscribers are spread.
 
-    Within one part relays can join them; between two there is no way at all.
+    Relays can join subscribers within a part; between two parts there is no path.
     """
     instance = overlay.instance
     part = overlay_parts(overlay)
@@ -84,7 +109,7 @@ def parts_reached(overlay: Overlay) -> npt.NDArray[np.int64]:
     return np.bincount(pairs // max(n_parts, 1), minlength=instance.n_topics)
 
 
-def beside_star(instance: Instance) -> tuple[int, float]:
+def star_facts(instance: Instance) -> tuple[int, float]:
     """Return how many shared topics the hub of a star does not want, and the star's support."""
     if instance.n_nodes == 0:
         return 0, 1.0
@@ -97,29 +122,29 @@ def beside_star(instance: Instance) -> tuple[int, float]:
 
 
 def certificate(overlay: Overlay) -> dict[str, Any]:
-    """Return each measure beside what no overlay can beat, and how far from it this one is.
+    """Return each measure with the bound that no overlay can beat, and the gap between them.
 
-    The bounds on links and on the maximum degree are those of complete overlays.
+    The bounds on links and on the maximum degree hold for overlays that connect every topic.
     """
     bounds = overlay.bounds
-    rows: list[dict[str, Any]] = []
-
-    def add(name: str, value: float, bound: float | None, gap: float | None) -> None:
-        told = {"measure": name, "value": short(value) if isinstance(value, float) else value}
-        rows.append({**told, "bound": bound, "gap": None if gap is None else short(gap)})
-
     complete = bounds if overlay.connected else None
-    for name, value, bound in (
-        ("links", overlay.n_edges, complete.edges if complete else None),
-        ("maximum degree", overlay.max_degree, complete.max_degree if complete else None),
-    ):
-        add(name, value, bound, value / bound - 1 if bound else None)
-    add("average degree", overlay.average_degree, None, None)
     best = min(bounds.support_with_edges, bounds.support_with_degree) if bounds else None
-    # Both are quotients of the same whole number: what differs by less is the same.
-    lack = max(0.0, round(best - overlay.support, 12)) if best else None
-    gap = lack / best if best and lack is not None else None
-    add("support", overlay.support, short(best) if best is not None else None, gap)
+    # Both are fractions of the same whole number: a smaller difference is a rounding error.
+    gap = max(0.0, round(best - overlay.support, 12)) / best if best else None
+
+    def row(measure: str, value: float, bound: float | None, gap: float | None) -> dict[str, Any]:
+        facts = {"measure": measure, "value": value, "bound": bound, "gap": gap}
+        return {name: _rounded(fact) for name, fact in facts.items()}
+
+    def least(measure: str, value: int, bound: int | None) -> dict[str, Any]:
+        return row(measure, value, bound, value / bound - 1 if bound else None)
+
+    rows = [
+        least("links", overlay.n_edges, complete.edges if complete else None),
+        least("maximum degree", overlay.max_degree, complete.max_degree if complete else None),
+        row("average degree", overlay.average_degree, None, None),
+        row("support", overlay.support, best, gap),
+    ]
     apart = np.flatnonzero(overlay.components > 1)
     worst = apart[np.argsort(-overlay.components[apart], kind="stable")][:10]
     names = overlay.instance.topic_names
@@ -167,23 +192,12 @@ def support_curve(overlay: Overlay) -> dict[str, Any]:
     }
 
 
-def topic_columns(topics: TopicRows) -> dict[str, list[int]]:
-    """Return a column per measure, an entry per topic."""
-    return {
-        "links": topics.links.tolist(),
-        "components": topics.components.tolist(),
-        "largest": topics.largest.tolist(),
-        "diameter_low": topics.diameter_low.tolist(),
-        "diameter_high": topics.diameter_high.tolist(),
-    }
-
-
 def topic_sizes(topics: TopicRows) -> dict[str, Any]:
-    """Return, against the size of topics: components and diameters, as dots and as means.
+    """Return the components and diameters of topics against their size, as dots and as means.
 
-    Diameters are those of connected topics: one in pieces has none, and its pieces small ones. A
-    dot is (subscribers, value, how many topics); a mean is over sizes from one power of the square
-    root of two to the next: (mean size, mean value, topics).
+    Diameters are those of connected topics. A dot is (subscribers, value, number of topics); a
+    mean is over sizes from one power of the square root of two to the next: (mean size, mean
+    value, number of topics).
     """
     shared = topics.subscribers > 1
     whole = shared & (topics.components == 1)
@@ -209,7 +223,71 @@ def _against(sizes: Any, values: Any) -> dict[str, Any]:
         [short(sizes[bins == b].mean()), short(values[bins == b].mean()), int((bins == b).sum())]
         for b in np.unique(bins).tolist()
     ]
-    # The most crowded first: where dots are too many to draw, the rarest are left to the means.
-    order = np.argsort(-counts, kind="stable")[:1200]
+    # Where there are too many dots to draw, those of the fewest topics are left out.
+    order = np.argsort(-counts, kind="stable")[:MOST_DOTS]
     dots = [[*pairs[i].tolist(), int(counts[i])] for i in sorted(order.tolist())]
     return {"dots": dots, "means": means}
+
+
+def _rounded(value: Any) -> Any:
+    return short(value) if isinstance(value, float) else value
+
+
+def run_facts(label: str, directory: Path, manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the facts of a run, and of the one it was simulated against, which has only totals."""
+    rows = read_table(directory, "publications", ["overhead", "hops_mean", "hops_max"])
+    load = read_table(directory, "load", ["sent", "received"])
+    loads = load.column("sent").to_numpy() + load.column("received").to_numpy()
+    common = {
+        "overlay": manifest["method"],
+        "overlay_digest": manifest["overlay_digest"],
+        "links": manifest["n_edges"],
+        "publications": manifest["parameters"]["publications"],
+        "weighted": manifest["parameters"]["weighted"],
+        "seed": manifest["seed"],
+        "seconds": short(manifest["seconds"]),
+        "command": manifest.command,
+        "created": manifest.created,
+    }
+    found = [
+        {
+            "label": label,
+            "routing": manifest["routing"],
+            **common,
+            "totals": _totals(manifest["totals"]),
+            "overhead_per_publication": summary(rows.column("overhead").to_numpy()),
+            "mean_path": summary(_numbers(rows.column("hops_mean"))),
+            "longest_path": summary(_numbers(rows.column("hops_max"))),
+            "load": {**summary(loads), "box": box(loads)},
+            "busiest": manifest["busiest"],
+        }
+    ]
+    other = manifest.get("against")
+    if other is not None:
+        alone = {"label": f"{label} ({other['routing']})", "routing": other["routing"]}
+        found.append({**alone, **common, "totals": _totals(other["totals"])})
+    return found
+
+
+def measured_facts(run: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a run that are shown in the headline of its overlay."""
+    totals = run["totals"]
+    return {
+        "run": run["label"],
+        "routing": run["routing"],
+        "overhead_per_delivery": totals["overhead_per_delivery"],
+        "missed": totals["missed"],
+        "deliveries_wanted": totals["deliveries"] + totals["missed"],
+    }
+
+
+def _totals(totals: dict[str, Any]) -> dict[str, Any]:
+    """Return the totals of a run, rounded, and the overhead per delivery."""
+    rounded = {name: _rounded(value) for name, value in totals.items()}
+    ratio = short(totals["overhead"] / totals["deliveries"]) if totals["deliveries"] else None
+    return {**rounded, "overhead_per_delivery": ratio}
+
+
+def _numbers(column: Any) -> Any:
+    """Return a column without its nulls: a publication without deliveries has no path."""
+    return pc.drop_null(column).to_numpy().astype(np.float64).round(6)

@@ -1,7 +1,7 @@
-"""The page: one HTML file with its style, its scripts and its data inside, and nothing outside.
+"""The page: one HTML file that contains its style, scripts and data, and loads nothing.
 
-Charts and pictures are drawn by the scripts beside this file, not by a chart library: the largest
-part of a report would be the library, and none draws an overlay that lights up.
+Our own scripts draw the charts and pictures: a chart library would be the largest part of a report,
+and none draws an overlay that lights up.
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from meshwright.report.packing import embedded, packed
+from meshwright.report.page_data import embedded, packed
 
 HERE = Path(__file__).parent / "page"
 SCRIPTS = (
-    "core.js",
-    "charts.js",
-    "picture_input.js",
-    "picture.js",
-    "overlays.js",
-    "assignments.js",
-    "main.js",
+    *("core.js", "charts.js", "picture_input.js", "picture.js"),
+    *("overlays.js", "assignments.js", "main.js"),
 )
 
 
@@ -33,6 +28,11 @@ def render(document: dict[str, Any]) -> str:
     """Return the page of a document."""
     script = "\n".join(_text(name) for name in SCRIPTS)
     style = _text("report.css")
+    # Only our own script and style may run or load, whatever a name contains.
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
     text: str = (
         _environment()
         .get_template("report.html")
@@ -42,24 +42,14 @@ def render(document: dict[str, Any]) -> str:
             style=Markup(style),
             script=Markup(script),
             data=Markup(embedded(packed(document))),
-            # Only our own script and style may run or load, whatever a name contains.
-            policy="; ".join(
-                (
-                    "default-src 'none'",
-                    f"script-src '{_hash(script)}'",
-                    f"style-src '{_hash(style)}'",
-                    "img-src data:",
-                    "base-uri 'none'",
-                    "form-action 'none'",
-                )
-            ),
+            policy=policy,
         )
     )
     return text
 
 
 def title(document: dict[str, Any]) -> str:
-    """Return what the report is about, in a line."""
+    """Return the names of the workloads and problems."""
     names = []
     for section in document["sections"]:
         source = section.get("problem") or section["workload"]
@@ -97,7 +87,7 @@ def counted(value: int, one: str, many: str = "") -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share in percent; what is not all is never shown as all.
+    """Return a share in percent; only 1 is shown as 100%, and only 0 as 0%.
 
     Examples
     --------

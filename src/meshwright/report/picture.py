@@ -1,4 +1,9 @@
-"""The picture of an overlay as numbers: where nodes are drawn, or groups of them when too many."""
+"""The picture of an overlay as numbers: the places of its nodes, or of groups of its nodes.
+
+Groups are found as by Blondel et al. (2008), by modularity, with a bound on their size: without it
+a hub draws a third of the nodes into one group. Nodes are taken in id order, so equal overlays give
+equal groups.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
+from meshwright.model.small_world import SmallWorld
 from meshwright.report.distributions import short
-from meshwright.report.groups import find_groups, links_between, ring_groups
+from meshwright.report.kernels.drawing import move_nodes
 from meshwright.report.layout import disc_layout, force_layout, ring_layout
-from meshwright.smallworld import SmallWorld
-from meshwright.values import Instance, Overlay
+
+Ints = npt.NDArray[np.int64]
 
 MOST_NODES = 2_000  # above that a picture of nodes is a hairball
 MOST_LINKS = 30_000
+MOST_GROUPS = 80  # more are no easier to read than the nodes
+SHARE = 30  # a group holds at most 1/SHARE of the nodes
+ROUNDS = 12
+LEVELS = 8
 
 
 def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]:
-    """Return what is drawn: `nodes` with their places, or `groups` and the links between them."""
+    """Return the places of nodes, or those of groups and the links between them."""
     n, edges = overlay.instance.n_nodes, overlay.edges
     ring = overlay.ring if isinstance(overlay, SmallWorld) else None
     layout = "force" if ring is None else "ring"
@@ -58,24 +70,21 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
 
 
 def overlay_parts(overlay: Overlay) -> npt.NDArray[np.int64]:
-    """Return the part of the overlay that each node is in: from one to another there is no way."""
+    """Return the connected component of the overlay that each node is in."""
     n, edges = overlay.instance.n_nodes, overlay.edges
     links = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
 
 def heads(overlay: Overlay, group: npt.NDArray[np.int64]) -> list[str]:
-    """Return for each group the name of its node with most links, which it is called by."""
+    """Return the name of each group: that of its node with the most links."""
     order = np.lexsort((-overlay.degrees, group))
     first = order[np.unique(group[order], return_index=True)[1]]
     return [overlay.instance.node_names[v] for v in first.tolist()]
 
 
 def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str, list[Any]]:
-    """Return for each group the topic that sets it apart, and the shares that want it.
-
-    It is the one whose share within the group is most above that among all nodes.
-    """
+    """Return the topic of each group whose share of subscribers exceeds that of all nodes most."""
     size = np.bincount(group)
     node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
     pairs, counts = np.unique(group[node] * instance.n_topics + instance.topics, return_counts=True)
@@ -93,3 +102,101 @@ def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str,
         "common_share": [short(value) for value in within],
         "common_share_of_all": [short(overall[t]) if t >= 0 else 0.0 for t in best.tolist()],
     }
+
+
+def find_groups(n: int, edges: npt.NDArray[np.int32], most: int = MOST_GROUPS) -> Ints:
+    """Return the group of each node, numbered by falling size, then by smallest node."""
+    group = np.arange(n)
+    size = np.ones(n, np.int64)
+    largest = max(2, -(-n // SHARE))
+    graph = _graph(edges, n)
+    for _ in range(LEVELS):
+        found = move_nodes(graph.indptr, graph.indices, graph.data, size, largest, ROUNDS)
+        kept, index = np.unique(found, return_inverse=True)
+        if len(kept) == graph.shape[0]:
+            break
+        group = index[group]
+        size = np.bincount(index, weights=size).astype(np.int64)
+        between = graph.tocoo()
+        ends = index[between.row], index[between.col]
+        graph = csr_array(coo_array((between.data, ends), shape=(len(kept), len(kept))))
+        if len(kept) <= most:
+            break
+    return _by_size(_merge_small(group, graph, size, most, largest))
+
+
+def ring_groups(order: npt.NDArray[np.int32], most: int = MOST_GROUPS) -> Ints:
+    """Return the group of each node: consecutive stretches of a ring, numbered around it."""
+    group = np.empty(len(order), np.int64)
+    group[order] = np.arange(len(order)) * min(most, len(order)) // max(len(order), 1)
+    return group
+
+
+def links_between(
+    group: Ints, edges: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
+    """Return the pairs of linked groups, the links of each pair, and the links inside groups."""
+    n = int(group.max(initial=-1)) + 1
+    a, b = group[edges[:, 0]], group[edges[:, 1]]
+    inside = np.bincount(a[a == b], minlength=n)
+    low, high = np.minimum(a, b)[a != b], np.maximum(a, b)[a != b]
+    pairs, counts = np.unique(low * n + high, return_counts=True)
+    return np.column_stack((pairs // max(n, 1), pairs % max(n, 1))).astype(np.int32), counts, inside
+
+
+def _graph(edges: npt.NDArray[np.int32], n: int) -> csr_array:
+    both = np.concatenate((edges, edges[:, ::-1]))
+    return csr_array(coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)))
+
+
+def _merge_small(group: Ints, graph: csr_array, size: Ints, most: int, largest: int) -> Ints:
+    """Merge the smallest groups, each into the one it has most links to, until `most` are left.
+
+    Groups without links are merged with each other: separate components, drawn as one.
+    """
+    n = len(size)
+    if n <= most:
+        return group
+    table = graph.tolil()
+    links: list[dict[int, float]] = [
+        {int(b): float(w) for b, w in zip(table.rows[a], table.data[a], strict=True) if b != a}
+        for a in range(n)
+    ]
+    parent, alive, held = np.arange(n), set(range(n)), size.tolist()
+    apart: int | None = None
+    order = sorted(range(n), key=lambda a: (held[a], -a), reverse=True)
+    while len(alive) > most and order:
+        a = order.pop()
+        if a not in alive or a == apart:
+            continue
+        fits = [b for b in links[a] if held[a] + held[b] <= 2 * largest] or list(links[a])
+        if fits:
+            b = max(fits, key=lambda b: (links[a][b] / held[b], -b))
+        elif apart is None:
+            apart = a
+            continue
+        else:
+            b = apart
+        parent[a] = b
+        alive.discard(a)
+        held[b] += held[a]
+        for c, weight in links[a].items():
+            links[c].pop(a, None)
+            if c != b:
+                links[c][b] = links[c].get(b, 0) + weight
+                links[b][c] = links[b].get(c, 0) + weight
+        links[a] = {}
+    root = parent.copy()
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    return root[group]
+
+
+def _by_size(group: Ints) -> Ints:
+    kept, first, index, counts = np.unique(
+        group, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -counts))
+    rank = np.empty(len(kept), np.int64)
+    rank[order] = np.arange(len(kept))
+    return rank[index]

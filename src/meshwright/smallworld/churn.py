@@ -1,17 +1,17 @@
-"""Churn: nodes join, leave and crash, interests come and go, and the small world is mended.
+"""Churn: nodes join, leave and crash, interests change, and the small world is repaired.
 
 Chen, Tock, Girdzijauskas (DEBS 2018), section 1.3: between two designs correctness is kept by
 maintaining ring and fingers. Every event gives a new small world with Property 1, so routing stays
-exact. Nothing is designed anew, so support may drift.
+exact. Links are not designed again, so support may drift.
 
 - A node that joins is put between two neighbours on the ring: where it shares most topics with
-  them, less what they share with each other, if the ring was made by gain; else by chance.
-- Where a node leaves, the ring closes. A crash is mended in the same way, once it is found out.
+  them, less what they share with each other, if the ring was made by gain; else at random.
+- Where a node leaves, the ring closes. A crash is repaired in the same way, once it is detected.
 - A finger stays while it leads to the same node and this is still within its phase. A join moves
-  those behind it one position away, a departure one nearer, which can take a finger out of its
+  the positions behind it one away, a departure one nearer, which can take a finger out of its
   phase. Fingers out of their phase, to a lost node, and of a new node or phase are picked again:
   the greatest common interest within the phase, then the nearest, if fingers were made by gain;
-  else as Chord or chance has them.
+  else by Chord's rule or at random.
 - Subscriptions change neither ring nor fingers.
 
 Ids follow the sorted names, so a join or departure renumbers the nodes, and a new topic the topics.
@@ -27,24 +27,23 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.overlay.engine import in_order
-from meshwright.smallworld.gswico_fingers import fill_by_interest
-from meshwright.smallworld.methods import plain_fingers
-from meshwright.smallworld.random_kernel import random_keys
-from meshwright.smallworld.world import Ints, SmallWorld, phase_bounds, small_world
-from meshwright.values import Instance
+from meshwright.model.instance import Instance, Ints
+from meshwright.model.small_world import SmallWorld, phase_bounds, small_world
+from meshwright.overlay.greedy.rule import reorder_nodes
+from meshwright.smallworld.fingers import fill_by_interest, plain_fingers
+from meshwright.smallworld.kernels.fingers import EMPTY
+from meshwright.smallworld.kernels.ring import random_keys
 
 RINGS_BY_GAIN = ("sl", "s")
 FINGERS_BY_GAIN = ("sl", "l")
-EMPTY = -1  # a slot whose finger is to be picked
 
 
 def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld:
-    """Return the world with one node more, which wants some topics.
+    """Return the world with one more node, which wants the given topics.
 
     Examples
     --------
-    >>> from meshwright.smallworld import design
+    >>> from meshwright.overlay import design
     >>> world = design(Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "y")]), "sl")
     >>> world = join(world, "bb", ["y"])
     >>> [world.instance.node_names[v] for v in world.ring]
@@ -54,7 +53,7 @@ def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld
     names = world.instance.node_names
     new = _place(names, node)
     if new < len(names) and names[new] == node:
-        raise InputError(f"node {node!r} is there already; give another name, or subscribe it.")
+        raise InputError(f"node {node!r} already exists; give another name, or subscribe it.")
     wanted = set(topics)
     wider = _with_topics(world.instance, wanted)
     row = np.array(sorted(_id(wider.topic_names, t, "topic") for t in wanted), np.int32)
@@ -67,7 +66,7 @@ def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld
     after = _neighbour(world, wider, row)
     ring = np.insert(world.ring + (world.ring >= new), after + 1, new)
     moved = np.arange(len(names)) + (np.arange(len(names)) > after)
-    return _mended(world, instance, ring, moved)
+    return _repaired(world, instance, ring, moved)
 
 
 def leave(world: SmallWorld, node: str) -> SmallWorld:
@@ -87,19 +86,19 @@ def leave(world: SmallWorld, node: str) -> SmallWorld:
     ring = np.delete(world.ring, position)
     moved = np.arange(instance.n_nodes) - (np.arange(instance.n_nodes) > position)
     moved[position] = EMPTY
-    return _mended(world, left, ring - (ring > gone), moved)
+    return _repaired(world, left, ring - (ring > gone), moved)
 
 
 def crash(world: SmallWorld, node: str) -> SmallWorld:
-    """Return the world once a crash is found out: its neighbours mend it as if the node had left.
+    """Return the world after a crash is detected: it is repaired as if the node had left.
 
-    What was routed over the node before that is lost, which no repair can bring back.
+    Messages routed over the node before that are lost.
     """
     return leave(world, node)
 
 
 def subscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
-    """Return the world in which a node wants a topic more, which may be new."""
+    """Return the world in which a node also wants a topic, which may be new."""
     wider = _with_topics(world.instance, {topic})
     v, t = _id(wider.node_names, node, "node"), _id(wider.topic_names, topic, "topic")
     row = wider.topics_of(v)
@@ -110,7 +109,7 @@ def subscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
 
 
 def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
-    """Return the world in which a node wants a topic less; the topic stays."""
+    """Return the world in which a node no longer wants a topic; the topic stays."""
     instance = world.instance
     v, t = _id(instance.node_names, node, "node"), _id(instance.topic_names, topic, "topic")
     row = instance.topics_of(v)
@@ -120,16 +119,16 @@ def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
 
 
 def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
-    """Return the position behind which a node joins that wants the topics of `row`."""
+    """Return the position after which a node that wants the topics of `row` joins."""
     n = instance.n_nodes
     if world.method not in RINGS_BY_GAIN:
         return int(random_keys(n + 1, _seed(world))[n] * n)
-    indptr, topics = in_order(instance, world.ring)
+    indptr, topics = reorder_nodes(instance, world.ring)
     places = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
     wanted = np.zeros(max(instance.n_topics, 1), bool)
     wanted[row] = True
     with_new = np.bincount(places[wanted[topics]], minlength=n)
-    # Pairs of a position and a topic as one number; those of the next position are moved here.
+    # Pairs (position, topic) as one number; `following` holds those of the next position.
     own = places * instance.n_topics + topics
     following = (places - 1) % n * instance.n_topics + topics
     both = np.intersect1d(own, following, assume_unique=True) // max(instance.n_topics, 1)
@@ -137,10 +136,13 @@ def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
     return int(np.argmax(with_new + np.roll(with_new, -1) - lost))
 
 
-def _mended(
+def _repaired(
     world: SmallWorld, instance: Instance, ring: Ints, moved: npt.NDArray[np.int64]
 ) -> SmallWorld:
-    """Return the world on another ring; `moved` tells where the old positions are now."""
+    """Return the world on another ring.
+
+    `moved` is int64[n before]: where each old position is now, EMPTY if its node left.
+    """
     n = instance.n_nodes
     nearest, behind = phase_bounds(n)
     slots = np.full((n, len(nearest)), EMPTY, np.int32)

@@ -1,4 +1,4 @@
-"""From what the user typed to the files that Spark reads: globs, formats, readability."""
+"""From the arguments of a command to the files that Spark reads: globs, formats, readability."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from meshwright.datasets.manifest import FILE as MANIFEST_FILE
 from meshwright.errors import InputError, unknown_choice
-from meshwright.spark.paths import pattern
+from meshwright.runtime.paths import pattern
+from meshwright.storage.manifest import FILE as MANIFEST_FILE
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
 ENDINGS = {
@@ -38,7 +38,7 @@ class Source:
 
 
 def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
-    """Return the files and their format; raise with every complaint at once."""
+    """Return the files and their format; raise InputError with all complaints at once."""
     if format is not None and format not in FORMATS:
         raise unknown_choice("format", format, FORMATS)
     complaints: list[str] = []
@@ -56,7 +56,7 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
 
 @contextmanager
 def reading(sources: Sequence[Source]) -> Iterator[None]:
-    """Turn Spark's complaint about a file into ours, naming the file as the user did."""
+    """Turn Spark's error about a file into InputError, with the file's name as the user gave it."""
     try:
         yield
     except Exception as error:
@@ -77,7 +77,7 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
 
 
 def _expand(text: str, complaints: list[str]) -> list[Source]:
-    """Return the files behind one argument; what is wrong goes to `complaints`."""
+    """Return the files of one argument; problems are added to `complaints`."""
     if _URI.match(text) and not text.startswith("file://"):
         return [Source(text, text)]
     text = text.removeprefix("file://")
@@ -110,13 +110,13 @@ def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
 
 def _readable(path: Path, complaints: list[str]) -> bool:
     if not path.is_file():  # a pipe would be waited for, and cannot be read twice
-        complaints.append(f"'{path}' is no regular file. Save what it gives to a file first.")
+        complaints.append(f"'{path}' is not a regular file. Save its content to a file first.")
         return False
     try:
         with path.open("rb") as file:
             if file.read(1):
                 return True
-        complaints.append(f"'{path}' is empty. Leave it out, or check what should have written it.")
+        complaints.append(f"'{path}' is empty. Leave it out, or check how it was written.")
     except OSError as error:
         complaints.append(f"'{path}' cannot be read: {error.strerror}. Check its permissions.")
     return False
@@ -128,6 +128,6 @@ def _guess_format(sources: Sequence[Source]) -> str:
         return only
     shown = ", ".join(f"'{source.shown}'" for source in sources[:3])
     raise InputError(
-        f"the format of {shown} cannot be told from the file name. "
+        f"the format of {shown} cannot be guessed from the file name. "
         f"Pass --format with one of: {', '.join(FORMATS)}."
     )

@@ -1,7 +1,7 @@
-"""What a design will cost, told before it begins.
+"""The expected cost of a design.
 
-Every exact greedy method must know how many topics two nodes share, so its work grows with the
-incidences: the sum over topics of |V(t)| (|V(t)| - 1) / 2, the pairs of nodes a topic gives.
+Every exact greedy method counts the topics that two nodes share, so its work grows with the
+incidences: the sum over topics of |V(t)| (|V(t)| - 1) / 2, the pairs of nodes of each topic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Forecast:
 
 
 def forecast(n_nodes: int, n_subscriptions: int, incidences: int) -> Forecast:
-    """Return what a complete design with `gm` is expected to take on this machine."""
+    """Return the expected cost of a complete design with `gm`."""
     memory = n_nodes * BYTES_PER_NODE + n_subscriptions * BYTES_PER_SUBSCRIPTION
     table = n_nodes * (n_nodes - 1)  # two bytes for each pair, where interests are dense
     if table <= DENSE_BYTES * n_subscriptions:

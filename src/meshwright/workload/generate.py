@@ -2,7 +2,7 @@
 
 Papers 1 and 2 evaluate on these. A node draws a size uniformly from A-B, then that many distinct
 topics with probability proportional to q: rank^-alpha (zipf), exp(-rate * rank / |T|) (expo) or
-constant (unif), by one of the two laws of `draw_kernel.py`. For the conditional law the single
+constant (unif), by one of the two laws of `kernels/draws.py`. For the conditional law the single
 probabilities are q / sum(q), as in paper 2, where they are a distribution over the topics.
 """
 
@@ -16,15 +16,20 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from meshwright.datasets import Manifest, staging
-from meshwright.datasets.digest import BLOCK, pack
 from meshwright.errors import InputError, unknown_choice
-from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import SUBSCRIPTIONS
-from meshwright.spark.session import machine_memory, parallelism
-from meshwright.values import MOST_IDS
-from meshwright.workload.pairs import PairBatches, notes_of, write_subscriptions
-from meshwright.workload.write import write_none_rejected, write_numbered_names, write_workload
+from meshwright.model.instance import MOST_IDS
+from meshwright.runtime.machine import machine_memory
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.storage import Manifest, staging
+from meshwright.storage.digest import BLOCK, pack
+from meshwright.workload.names import numbered_names
+from meshwright.workload.tables import (
+    SUBSCRIPTIONS,
+    PairBatches,
+    publish_workload,
+    write_subscriptions,
+)
 
 FAMILIES = ("zipf", "unif", "expo")
 DRAWS = ("successive", "conditional")
@@ -73,34 +78,29 @@ def generate(
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
-            notes = notes_of(stage)
-            rows = blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, notes), SUBSCRIPTIONS)
-            written = write_subscriptions(rows, notes, stage)
+            results = stage.scratch("task-results")
+            rows = blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, results), SUBSCRIPTIONS)
+            written = write_subscriptions(rows, results, stage)
+        parameters = {
+            "family": family,
+            "nodes": nodes,
+            "topics": topics,
+            "subscriptions": [low, high],
+            "alpha": alpha,
+            "rate": (rate or DEFAULT_RATE) if family == "expo" else None,
+            "draw": draw,
+            "seed": seed,
+        }
         with progress.step("writing the names"):
-            digests = write_numbered_names(
-                spark, stage, ("node", nodes), ("topic", topics), partitions=partitions
+            return publish_workload(
+                spark,
+                stage,
+                written,
+                numbered_names(spark, "node", nodes, partitions),
+                numbered_names(spark, "topic", topics, partitions),
+                partitions=partitions,
+                facts={"source": [f"generate {family}"], "parameters": parameters},
             )
-            write_none_rejected(spark, stage)
-        return write_workload(
-            stage,
-            n_nodes=nodes,
-            n_topics=topics,
-            n_subscriptions=written.n_subscriptions,
-            digests=(*digests, written.digest),
-            facts={
-                "source": [f"generate {family}"],
-                "parameters": {
-                    "family": family,
-                    "nodes": nodes,
-                    "topics": topics,
-                    "subscriptions": [low, high],
-                    "alpha": alpha,
-                    "rate": (rate or DEFAULT_RATE) if family == "expo" else None,
-                    "draw": draw,
-                    "seed": seed,
-                },
-            },
-        )
 
 
 def popularity(
@@ -128,7 +128,7 @@ def popularity(
     if family == "expo":
         rate = DEFAULT_RATE if rate is None else rate
         if not 0 <= rate <= 700:
-            raise InputError(f"rate is {rate}; give 0 to 700, 10 unless you know better.")
+            raise InputError(f"rate is {rate}; give 0 to 700 (the default is 10).")
         return np.asarray(np.exp(-rate * ranks / n_topics))
     if alpha is None:
         raise InputError("zipf needs alpha: the papers use 0.5 and 2.0.")
@@ -142,14 +142,13 @@ Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
 
 def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
     """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
-    from meshwright.workload import draw_kernel as kernel
+    from meshwright.workload.kernels import draws as kernel
 
-    if draw == "successive":
-        cumulative = np.cumsum(weights / weights.sum())
-        guide = kernel.guide_table(cumulative)
-        tables = (weights, cumulative, guide)
-        return lambda first, count: kernel.draw_successive(seed, first, count, low, high, *tables)
+    sizes = kernel.Sizes(seed, low, high)
     shares = weights / weights.sum()
+    if draw == "successive":
+        popularity = kernel.new_popularity(weights)
+        return lambda first, count: kernel.draw_successive(sizes, popularity, first, count)
     odds = shares / (1 - shares) if len(shares) > 1 else np.ones(1)
     table_bytes = 8 * (len(odds) + 1) * (high + 1)
     if table_bytes > machine_memory() // 8:
@@ -158,15 +157,15 @@ def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
             f"{len(odds):,} topics and up to {high:,} subscriptions. "
             "Use --draw successive, or fewer topics."
         )
-    sums = kernel.log_sums(odds, high)
-    return lambda first, count: kernel.draw_conditional(seed, first, count, low, high, odds, sums)
+    chances = kernel.Chances(odds, kernel.log_sums(odds, high))
+    return lambda first, count: kernel.draw_conditional(sizes, chances, first, count)
 
 
 def _pairs_of_blocks(
-    draw_nodes: Draw, n_nodes: int, notes: Path
+    draw_nodes: Draw, n_nodes: int, results: Path
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def pairs_of_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = PairBatches(notes)
+        out = PairBatches(results)
         for batch in batches:
             blocks = batch.column(0).to_numpy()
             for start in range(0, len(blocks), BLOCKS_AT_ONCE):
@@ -190,7 +189,7 @@ def check_arguments(
     draw: str,
     seed: int,
 ) -> None:
-    """Raise unless `generate` can be run with these."""
+    """Raise InputError unless `generate` can run with these arguments."""
     popularity(family, min(topics, 1), alpha=alpha, rate=rate)
     low, high = subscriptions
     if draw not in DRAWS:

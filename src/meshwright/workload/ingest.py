@@ -1,36 +1,35 @@
 """Sources -> workload: read, check, number, make distinct, write.
 
-The stages in order: records (`records.py`), names with ids (`name_ids.py`), subscriptions
-(`pairs.py`). What is wrong goes to the table `rejected` with source, record and reason; only
-when that is more than a given share does the run stop, and then nothing is written.
+The steps: records (`records.py`), names with ids (`names.py`), subscriptions (`tables.py`). Rows
+that cannot be used go to the table `rejected` with source, record and reason; if they are more than
+a given share, the run stops and nothing is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from meshwright.datasets import Manifest, Staging, refuse_overwrite, staging
 from meshwright.errors import InputError
-from meshwright.spark.paths import path_of, read_parquet, uri
-from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import RECORDS
-from meshwright.spark.session import parallelism
+from meshwright.runtime.paths import path_of, read_parquet, uri
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
 from meshwright.workload.files import Source, find_sources, reading
-from meshwright.workload.name_ids import NameIds, name_key, number_names
-from meshwright.workload.pairs import (
+from meshwright.workload.names import NameIds, name_key, number_names
+from meshwright.workload.records import RECORDS, Reading, read_records
+from meshwright.workload.tables import (
     PARTITION_ROWS,
+    Written,
     distinct_pairs,
-    notes_of,
     packed,
+    publish_workload,
     write_subscriptions,
 )
-from meshwright.workload.records import Reading, read_records
-from meshwright.workload.write import write_names, write_workload
 
 N_STEPS = 5
 MAX_REJECTED = 0.01
@@ -51,14 +50,14 @@ def ingest(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Read who wants what, and write it as a workload.
+    """Read subscriptions from files and write them as a workload.
 
     Parameters
     ----------
     sources
         Files, globs, or directories of Parquet parts.
     format
-        One of ``csv tsv jsonl parquet edges mosquitto-log``; told from the file name if None.
+        One of ``csv tsv jsonl parquet edges mosquitto-log``; guessed from the file name if None.
     node, topic
         The columns; for a Mosquitto log `node` is the broker's name.
     directed
@@ -69,7 +68,7 @@ def ingest(
     Raises
     ------
     InputError
-        With every complaint about the sources, or the first ten rejected rows.
+        Names everything wrong with the sources, or the first ten rejected rows.
 
     """
     if not 0 <= max_rejected <= 1:
@@ -78,172 +77,142 @@ def ingest(
     refuse_overwrite(target.absolute(), force=force)
     files, kind = find_sources(sources, format)
     _check_options(kind, directed, node, topic)
-    progress = progress or no_progress()
+    parameters = {
+        "format": kind,
+        "node": node,
+        "topic": topic,
+        "directed": directed,
+        "max_rejected": max_rejected,
+    }
+    facts = {"source": [source.shown for source in files], "parameters": parameters}
     with staging(target, "workload", force=force) as stage, reading(files):
-        run = _Run(spark, stage, files, kind, progress, max_rejected)
+        run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected)
         run.read(Reading(node, topic, header))
-        names = run.number(shared=kind == "edges")
-        run.join(names, undirected=directed is False)
-        run.reject()
-        return run.finish(
-            names,
-            {
-                "source": [source.shown for source in files],
-                "parameters": {
-                    "format": kind,
-                    "node": node,
-                    "topic": topic,
-                    "directed": directed,
-                    "max_rejected": max_rejected,
-                },
-            },
+        nodes, topics = run.number()
+        written = run.join(nodes, topics, undirected=directed is False)
+        run.reject(written)
+        node_names = nodes.names(spark)
+        return publish_workload(
+            spark,
+            stage,
+            written,
+            node_names,
+            node_names if topics is nodes else topics.names(spark),
+            partitions=run.partitions,
+            facts={"n_rejected": run.n_rejected, "n_self_loops": run.n_self_loops, **facts},
         )
 
 
+@dataclass
 class _Run:
-    """One ingest under way: what the steps hand on to each other."""
+    """One ingest under way: the state that its steps share."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        stage: Staging,
-        files: Sequence[Source],
-        kind: str,
-        progress: Progress,
-        max_rejected: float,
-    ) -> None:
-        self._spark = spark
-        self._stage = stage
-        self._files = files
-        self._kind = kind
-        self._progress = progress
-        self._max_rejected = max_rejected
-        self._partitions = parallelism(spark)
-        self._n_records = self._n_malformed = 0
-        self._n_rejected = self._n_self_loops = 0
+    spark: SparkSession
+    stage: Staging
+    files: Sequence[Source]
+    kind: str
+    progress: Progress
+    max_rejected: float
+    n_malformed: int = 0
+    n_rejected: int = 0
+    n_self_loops: int = 0
+
+    def __post_init__(self) -> None:
+        self.partitions = parallelism(self.spark)
 
     def read(self, how: Reading) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
-        with self._progress.step("reading"):
-            self._records = read_records(self._spark, self._files, self._kind, how)
-            if self._kind == "parquet":
-                self._n_records = self._records.count()
+        with self.progress.step("reading"):
+            self.records = read_records(self.spark, self.files, self.kind, how)
+            if self.kind == "parquet":
+                self.n_records = self.records.count()
                 return
-            place = self._stage.scratch("records")
-            self._records.write.parquet(uri(place))
-            self._records = read_parquet(self._spark, place, schema=RECORDS)
-            counts = self._records.agg(F.count(F.lit(1)), F.count("reason")).collect()
-            self._n_records, self._n_malformed = counts[0]
-        self._stop_when_too_many(self._n_malformed, self._n_records, self._malformed())
+            place = self.stage.scratch("records")
+            self.records.write.parquet(uri(place))
+            self.records = read_parquet(self.spark, place, schema=RECORDS)
+            counts = self.records.agg(F.count(F.lit(1)), F.count("reason")).collect()
+            self.n_records, self.n_malformed = counts[0]
+        self._stop_when_too_many(self.n_malformed, self._malformed())
 
-    def number(self, *, shared: bool) -> tuple[NameIds, NameIds]:
+    def number(self) -> tuple[NameIds, NameIds]:
         """Give ids to nodes and topics; in edge lists every user is both."""
-        with self._progress.step("numbering the nodes"):
-            nodes = self._number("node", shared=shared)
-        with self._progress.step("numbering the topics"):
-            topics = nodes if shared else self._number("topic")
-            self._first_numbering = nodes, topics
+        with self.progress.step("numbering the nodes"):
+            nodes = self._number("node")
+        with self.progress.step("numbering the topics"):
+            topics = nodes if self.kind == "edges" else self._number("topic")
+            self.first_numbering = nodes, topics
             if nodes.n_problems or topics.n_problems:
-                # A row with a bad name is rejected whole: its other name must not stay.
-                nodes = self._number("node", shared=shared, again=True)
-                topics = nodes if shared else self._number("topic", again=True)
+                # A row with a bad name is rejected as a whole: its other name must not stay.
+                nodes = self._number("node", again=True)
+                topics = nodes if self.kind == "edges" else self._number("topic", again=True)
         return nodes, topics
 
-    def join(self, names: tuple[NameIds, NameIds], *, undirected: bool) -> None:
-        """Turn names to ids, and ids to distinct subscriptions."""
-        nodes, topics = names
-        keyed = self._usable().select(
-            name_key("node", nodes.salt).alias("node_key"),
-            name_key("topic", topics.salt).alias("topic_key"),
-        )
+    def join(self, nodes: NameIds, topics: NameIds, *, undirected: bool) -> Written:
+        """Turn names into ids and write the distinct subscriptions."""
         pairs = (
-            keyed.join(nodes.ids(self._spark).toDF("node_key", "node"), "node_key")
-            .join(topics.ids(self._spark).toDF("topic_key", "topic"), "topic_key")
-            .select("node", "topic")
+            _keyed(self._usable(), nodes, topics)
+            .join(nodes.ids(self.spark).toDF("node_key", "node_id"), "node_key")
+            .join(topics.ids(self.spark).toDF("topic_key", "topic_id"), "topic_key")
+            .select("node_id", "topic_id")
         )
         copies = 1
         if undirected:
-            pairs = pairs.select("node", "topic").union(pairs.select("topic", "node"))
+            pairs = pairs.union(pairs.select("topic_id", "node_id"))
             copies = 2
-        with self._progress.step("making the subscriptions distinct"):
-            keys = pairs.select(packed().alias("key"))
-            partitions = max(self._partitions, self._n_records * copies // PARTITION_ROWS)
-            notes = notes_of(self._stage)
+        with self.progress.step("making the subscriptions distinct"):
+            keys = pairs.select(packed("node_id", "topic_id").alias("key"))
+            partitions = max(self.partitions, self.n_records * copies // PARTITION_ROWS)
+            results = self.stage.scratch("task-results")
             rows = distinct_pairs(
-                keys, nodes.count, partitions, notes, drop_self_loops=self._kind == "edges"
+                keys, nodes.count, partitions, results, drop_self_loops=self.kind == "edges"
             )
-            self._written = write_subscriptions(rows, notes, self._stage)
-        self._n_rejected = self._n_records - self._written.n_read // copies
-        self._n_self_loops = self._written.n_self_loops // copies
+            written = write_subscriptions(rows, results, self.stage)
+        self.n_rejected = self.n_records - written.n_read // copies
+        self.n_self_loops = written.n_self_loops // copies
+        return written
 
-    def reject(self) -> None:
-        """Write the rows that were wrong, or stop when they are too many."""
-        with self._progress.step("listing what is rejected"):
+    def reject(self, written: Written) -> None:
+        """Write the rejected rows; raise InputError if they are too many."""
+        with self.progress.step("listing what is rejected"):
             rejected = self._malformed()
-            if self._n_rejected > self._n_malformed:
+            if self.n_rejected > self.n_malformed:
                 rejected = rejected.unionByName(self._badly_named())
-            self._stop_when_too_many(self._n_rejected, self._n_records, rejected)
-            if self._written.n_subscriptions == 0:
+            self._stop_when_too_many(self.n_rejected, rejected)
+            if written.n_subscriptions == 0:
                 raise InputError(self._nothing_found())
-            rejected.coalesce(1).write.parquet(uri(self._stage.table("rejected")))
+            rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
 
-    def finish(self, names: tuple[NameIds, NameIds], facts: dict[str, Any]) -> Manifest:
-        """Write the names and the manifest."""
-        written = self._written
-        digests = write_names(self._spark, self._stage, *names, partitions=self._partitions)
-        return write_workload(
-            self._stage,
-            n_nodes=names[0].count,
-            n_topics=names[1].count,
-            n_subscriptions=written.n_subscriptions,
-            digests=(*digests, written.digest),
-            facts={
-                "n_rejected": self._n_rejected,
-                "n_duplicates": written.n_read - written.n_self_loops - written.n_subscriptions,
-                "n_self_loops": self._n_self_loops,
-                **facts,
-            },
-        )
-
-    def _number(self, what: str, *, shared: bool = False, again: bool = False) -> NameIds:
+    def _number(self, what: str, *, again: bool = False) -> NameIds:
         rows = self._usable() if again else self._parsed()
         raw = rows.select(F.col(what).alias("name"))
-        if shared:
+        if self.kind == "edges":
             raw = raw.union(rows.select(F.col("topic").alias("name")))
-        directory = self._stage.scratch(f"{what}-names{'-again' if again else ''}")
-        return number_names(self._spark, raw, directory, what=what, partitions=self._partitions)
+        directory = self.stage.scratch(f"{what}-names{'-again' if again else ''}")
+        return number_names(self.spark, raw, directory, what=what, partitions=self.partitions)
 
     def _parsed(self) -> DataFrame:
-        if self._kind == "parquet":
-            return self._records
-        return self._records.where("reason is null")
+        return self.records if self.kind == "parquet" else self.records.where("reason is null")
 
     def _usable(self) -> DataFrame:
         """Return the rows of which both names can be used."""
-        if not any(names.n_problems for names in self._first_numbering):
+        if not any(names.n_problems for names in self.first_numbering):
             return self._parsed()
         return self._judged().where("node_problem is null and topic_problem is null")
 
     def _malformed(self) -> DataFrame:
-        wrong = self._records.where("reason is not null")
+        wrong = self.records.where("reason is not null")
         return wrong.select(path_of(F.col("source")).alias("source"), "record", "reason")
 
     def _judged(self) -> DataFrame:
-        """Return the rows with what is wrong with each name, or null."""
-        nodes, topics = self._first_numbering
-        node_problems = nodes.problems(self._spark).toDF("node_key", "node_problem")
-        topic_problems = topics.problems(self._spark).toDF("topic_key", "topic_problem")
-        keyed = self._parsed().select(
-            "*",
-            name_key("node", nodes.salt).alias("node_key"),
-            name_key("topic", topics.salt).alias("topic_key"),
-        )
-        return keyed.join(node_problems, "node_key", "left").join(
-            topic_problems, "topic_key", "left"
-        )
+        """Return the rows with the problem of each name, or null."""
+        rows = _keyed(self._parsed(), *self.first_numbering)
+        for what, names in zip(("node", "topic"), self.first_numbering, strict=True):
+            problems = names.problems(self.spark).toDF(f"{what}_key", f"{what}_problem")
+            rows = rows.join(problems, f"{what}_key", "left")
+        return rows.drop("node_key", "topic_key")
 
     def _badly_named(self) -> DataFrame:
-        """Return the rows whose names cannot be used, with the name that is wrong."""
+        """Return the rows whose names cannot be used, with the reason."""
         reason = F.concat_ws(
             "; ",
             F.concat(F.lit("node "), F.col("node_problem")),
@@ -257,28 +226,33 @@ class _Run:
         source = path_of(F.col("source"))
         return wrong.select(source.alias("source"), record.alias("record"), reason.alias("reason"))
 
-    def _stop_when_too_many(self, n_rejected: int, n_records: int, rejected: DataFrame) -> None:
-        if n_rejected <= self._max_rejected * n_records:
+    def _stop_when_too_many(self, n_rejected: int, rejected: DataFrame) -> None:
+        if n_rejected <= self.max_rejected * self.n_records:
             return
         first = rejected.limit(SHOWN_REJECTED).collect()
         shown = [f"  {row['source']}: {row['reason']}: {_brief(row['record'])}" for row in first]
-        more = n_rejected - len(first)
         raise InputError(
-            f"{n_rejected:,} of {n_records:,} rows are wrong, more than --max-rejected "
-            f"{self._max_rejected:g} allows; nothing was written. "
-            + ("The first ten:\n" if more > 0 else "They are:\n")
+            f"{n_rejected:,} of {self.n_records:,} rows are wrong, more than --max-rejected "
+            f"{self.max_rejected:g} allows; nothing was written. "
+            + ("The first ten:\n" if n_rejected > len(first) else "They are:\n")
             + "\n".join(shown)
-            + "\nMend them, or raise --max-rejected to leave them out and go on."
+            + "\nFix them, or raise --max-rejected to skip them."
         )
 
     def _nothing_found(self) -> str:
-        where = ", ".join(f"'{source.shown}'" for source in self._files[:3])
-        if self._kind == "mosquitto-log":
+        where = ", ".join(f"'{source.shown}'" for source in self.files[:3])
+        if self.kind == "mosquitto-log":
             return (
                 f"{where} holds no subscribe line. Set `log_type subscribe` in mosquitto.conf, "
                 "let the clients reconnect, and ingest the log again."
             )
-        return f"{where} holds no subscription. Check the file, or the --format ({self._kind})."
+        return f"{where} holds no subscription. Check the file, or the --format ({self.kind})."
+
+
+def _keyed(rows: DataFrame, nodes: NameIds, topics: NameIds) -> DataFrame:
+    """Return rows with the keys of their names."""
+    node, topic = name_key("node", nodes.salt), name_key("topic", topics.salt)
+    return rows.select("*", node.alias("node_key"), topic.alias("topic_key"))
 
 
 def _check_options(kind: str, directed: bool | None, node: str | None, topic: str | None) -> None:

@@ -1,12 +1,14 @@
-"""Sources -> RECORDS: one row per line or row read, either a (node, topic) or a reason why not.
+"""Sources -> RECORDS: one row per line or row read, either (node, topic) or the reason against it.
 
 Each format is a function ``lines -> RECORDS`` over Spark's built-in columns. Lines are read as
-bytes and checked for valid UTF-8 before they are parsed, since Spark's own CSV and JSON readers
-would replace what they cannot decode without a word.
+bytes and checked for valid UTF-8 before they are parsed: Spark's own CSV and JSON readers silently
+replace bytes that they cannot decode.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +17,20 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from meshwright.errors import InputError
-from meshwright.spark.paths import path_of
-from meshwright.spark.schemas import RECORDS
+from meshwright.runtime.paths import path_of
 from meshwright.workload.files import Source
 
+RECORDS = (
+    StructType()
+    .add("node", "string")
+    .add("topic", "string")
+    .add("source", "string")
+    .add("record", "string")
+    .add("reason", "string")
+)
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BOM = "\ufeff"
 NOT_UTF8 = "not valid UTF-8"
@@ -72,14 +82,8 @@ def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     return frame.where(F.length(F.trim("line")) > 0)
 
 
-def shown_path(uri: str) -> str:
-    """Return the path of a file, as a user writes it, from the URI Spark knows it by."""
-    path = unquote(uri)
-    return re.sub(r"^file:/+", "/", path)
-
-
 def _record(parsed: DataFrame, node: Column, topic: Column, reason: Column) -> DataFrame:
-    """Return RECORDS: the names when there is no reason against them, else the line and why."""
+    """Return RECORDS: the names, or the line with the reason against it."""
     judged = parsed.withColumn(
         "reason", F.when(~F.is_valid_utf8("line"), F.lit(NOT_UTF8)).otherwise(reason)
     )
@@ -99,7 +103,7 @@ def _delimited(
     """CSV and TSV after RFC 4180; a quoted line break is refused, since no name may hold one."""
     first = _first_lines(lines, sources)
     header = next(iter(first.values()))
-    columns = _split(header, separator)
+    columns = next(csv.reader([header], delimiter=separator))
     if not reading.header:
         columns = [str(i + 1) for i in range(len(columns))]
     for path, line in first.items():
@@ -152,8 +156,7 @@ def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -
     keys = _json_keys(line, path)
     node, topic = choose_columns(keys, reading, path)
     # Parsed as a map: keys are the user's and may hold any character.
-    fields = F.from_json("line", "map<string,string>")
-    parsed = lines.withColumn("fields", fields)
+    parsed = lines.withColumn("fields", F.from_json("line", "map<string,string>"))
     # The readers stop after the first object, and let quotes, repeated keys and half characters
     # pass; `try_parse_json` is strict, and as an array's only element nothing can follow.
     alone = F.json_array_length(F.concat(F.lit("["), F.col("line"), F.lit("]"))) == 1
@@ -168,8 +171,6 @@ def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -
 
 
 def _json_keys(line: str, path: str) -> list[str]:
-    import json
-
     try:
         content = json.loads(line)
     except ValueError:
@@ -203,8 +204,7 @@ def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
     file_name = F.regexp_extract(path_of(F.col("source")), r"([^/]*)$", 1)
     broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
     node = F.lit(reading.node) if reading.node else broker
-    good = F.lit(None).cast("string")
-    return _record(matched, node, F.col("topic"), good)
+    return _record(matched, node, F.col("topic"), F.lit(None).cast("string"))
 
 
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:
@@ -222,7 +222,7 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -
 
 
 def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
-    """Return the columns of node and topic: as asked for, by their names, or the only two."""
+    """Return the columns of node and topic: as given, by their names, or the only two."""
     present = ", ".join(columns)
     for option, asked in (("--node", reading.node), ("--topic", reading.topic)):
         if asked is not None and asked not in columns:
@@ -253,15 +253,9 @@ def _first_lines(lines: DataFrame, sources: Sequence[Source]) -> dict[str, str]:
     """
     starts = lines.where("block_start = 0").groupBy("source")
     rows = starts.agg(F.first("line").alias("line")).collect()
-    found = {shown_path(row["source"]): row["line"] for row in rows}
+    found = {re.sub(r"^file:/+", "/", unquote(row["source"])): row["line"] for row in rows}
     shown = {str(Path(s.shown).absolute()): s.shown for s in sources}
     missing = [name for path, name in shown.items() if path not in found and "://" not in name]
     if missing:
         raise InputError(f"'{missing[0]}' holds no line of data. Leave it out.")
     return {shown.get(path, path): found[path] for path in sorted(found)}
-
-
-def _split(header: str, separator: str) -> list[str]:
-    import csv
-
-    return next(csv.reader([header], delimiter=separator))

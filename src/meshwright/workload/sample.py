@@ -1,9 +1,9 @@
 """Breadth-first samples of a social workload, as papers 1 and 4 take them.
 
-Users are nodes and topics. From the start users the undirected relation is followed level by
-level; within a level users come in id order, and the sample is cut at exactly the number asked
-for. It keeps all subscriptions among the visited. Each level is written before the next begins,
-so plans stay short; a level costs one join of the frontier with the relation.
+Users are nodes and topics. The undirected relation is followed from the start users level by level;
+within a level users come in id order, and the sample ends at exactly the given number. It keeps all
+subscriptions among the visited users. Each level is written before the next begins, so plans stay
+short; a level costs one join of the frontier with the relation.
 """
 
 from __future__ import annotations
@@ -12,20 +12,24 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import StructType
 
-from meshwright.datasets import Manifest, Staging, open_dataset, staging
 from meshwright.errors import InputError
-from meshwright.spark.paths import read_parquet, uri
-from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import REJECTED
-from meshwright.spark.session import parallelism
-from meshwright.workload.name_ids import NameIds, number_names
-from meshwright.workload.pairs import distinct_pairs, notes_of, packed, write_subscriptions
-from meshwright.workload.write import write_names, write_workload
+from meshwright.runtime.paths import read_parquet, uri
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.storage import Manifest, Staging, open_dataset, staging
+from meshwright.workload.names import number_names
+from meshwright.workload.tables import (
+    distinct_pairs,
+    packed,
+    publish_workload,
+    write_subscriptions,
+)
 
 N_STEPS = 3
-_LEVEL = StructType([StructField("node", IntegerType())])
+BROADCAST_USERS = 1_000_000
+_LEVEL = StructType().add("node", "integer")
 
 
 def sample(
@@ -56,36 +60,36 @@ def sample(
             walk = _Walk(spark, stage, nodes_table, subscriptions, seed)
             walk.visit(nodes, seeds)
         with progress.step("numbering the sample"):
-            visited = walk.visited()
-            users = _renumber(spark, stage, nodes_table.join(visited, "node"), partitions)
-            old = _old_ids(users, spark, nodes_table)
+            visited = nodes_table.join(walk.visited(), "node")
+            numbered = number_names(
+                spark,
+                visited.select("name"),
+                stage.scratch("names"),
+                what="user",
+                partitions=partitions,
+            )
+            users = numbered.names(spark)
+            ids = nodes_table.join(users.frame, "name").select("node", "id")
+            ids = F.broadcast(ids) if users.count <= BROADCAST_USERS else ids
         with progress.step("keeping their subscriptions"):
             pairs = (
-                subscriptions.join(old.toDF("node", "new_node"), "node")
-                .join(old.toDF("topic", "new_topic"), "topic")
+                subscriptions.join(ids.toDF("node", "new_node"), "node")
+                .join(ids.toDF("topic", "new_topic"), "topic")
                 .select(packed("new_node", "new_topic").alias("key"))
             )
-            notes = notes_of(stage)
-            rows = distinct_pairs(pairs, users.count, partitions, notes)
-            written = write_subscriptions(rows, notes, stage)
-            digests = write_names(spark, stage, users, users, partitions=partitions)
-            spark.createDataFrame([], REJECTED).write.parquet(uri(stage.table("rejected")))
-        return write_workload(
-            stage,
-            n_nodes=users.count,
-            n_topics=users.count,
-            n_subscriptions=written.n_subscriptions,
-            digests=(*digests, written.digest),
-            facts={
-                "source": [str(workload)],
-                "parameters": {
-                    "nodes": nodes,
-                    "seeds": seeds,
-                    "seed": seed,
-                    "workload_digest": manifest["digest"],
-                },
-            },
-        )
+            results = stage.scratch("task-results")
+            rows = distinct_pairs(pairs, users.count, partitions, results)
+            written = write_subscriptions(rows, results, stage)
+            parameters = {
+                "nodes": nodes,
+                "seeds": seeds,
+                "seed": seed,
+                "workload_digest": manifest["digest"],
+            }
+            facts = {"source": [str(workload)], "parameters": parameters}
+            return publish_workload(
+                spark, stage, written, users, users, partitions=partitions, facts=facts
+            )
 
 
 class _Walk:
@@ -150,18 +154,6 @@ class _Walk:
         self._levels.append(place)
         self._count += size
         return size
-
-
-def _renumber(spark: SparkSession, stage: Staging, names: DataFrame, partitions: int) -> NameIds:
-    """Give dense ids to the visited; names keep their order, so ids do too."""
-    directory = stage.scratch("names")
-    return number_names(spark, names.select("name"), directory, what="user", partitions=partitions)
-
-
-def _old_ids(users: NameIds, spark: SparkSession, nodes: DataFrame) -> DataFrame:
-    """Return (old id, new id) of each user of the sample."""
-    joined = nodes.join(users.names(spark), "name").select("node", "id")
-    return F.broadcast(joined) if users.count <= 1_000_000 else joined
 
 
 def _check(manifest: Manifest, source: Path, nodes: int, seeds: int) -> None:

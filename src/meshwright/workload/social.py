@@ -1,8 +1,8 @@
 """Synthetic social graphs: users who are nodes and topics, of power-law degrees, in communities.
 
-The model is that of `social_law.py`, its draws are those of `social_kernel.py`. Tasks take numbered
-pieces of work (a run of communities, a run of draws across) and need nothing but the law; one
-shuffle then brings together what a user subscribes to, as for an edge list.
+The model is in `social_law.py`, the draws in `kernels/social.py`. Tasks take numbered pieces of
+work (a run of communities, a run of draws across) and need nothing but the law; one shuffle then
+brings together the subscriptions of each user, as for an edge list.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from meshwright.datasets import Manifest, staging
-from meshwright.spark.progress import Progress, no_progress
-from meshwright.spark.schemas import KEYS
-from meshwright.spark.session import parallelism
-from meshwright.workload.pairs import (
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.storage import Manifest, staging
+from meshwright.workload.kernels.social import Ints, Law, across, inside
+from meshwright.workload.names import numbered_names
+from meshwright.workload.social_law import SocialModel, law_of, n_communities
+from meshwright.workload.tables import (
+    KEYS,
     PARTITION_ROWS,
     distinct_pairs,
-    notes_of,
+    publish_workload,
     write_subscriptions,
 )
-from meshwright.workload.social_kernel import Ints, Law, across, inside
-from meshwright.workload.social_law import law_of, n_communities
-from meshwright.workload.social_model import SocialModel
-from meshwright.workload.write import write_none_rejected, write_numbered_names, write_workload
 
 N_STEPS = 2
 PAIRS_AT_ONCE = 1 << 20  # of a community's users, a kernel call: 8 MB of relations at most
@@ -54,29 +53,20 @@ def generate_social(
             n_pieces = piece_firsts(law)[-1]
             tasks = max(1, min(TASKS_PER_PARTITION * partitions, n_pieces))
             pieces = spark.range(0, n_pieces, 1, tasks)
-            notes = notes_of(stage)
+            results = stage.scratch("task-results")
             keys = pieces.mapInArrow(_relations(law), KEYS)
-            rows = distinct_pairs(keys, model.nodes, partitions, notes, drop_self_loops=True)
-            written = write_subscriptions(rows, notes, stage)
+            rows = distinct_pairs(keys, model.nodes, partitions, results, drop_self_loops=True)
+            written = write_subscriptions(rows, results, stage)
         with progress.step("writing the names"):
-            digests = write_numbered_names(
-                spark, stage, ("user", model.nodes), ("user", model.nodes), partitions=partitions
-            )
-            write_none_rejected(spark, stage)
-        return write_workload(
-            stage,
-            n_nodes=model.nodes,
-            n_topics=model.nodes,
-            n_subscriptions=written.n_subscriptions,
-            digests=(*digests, written.digest),
-            facts={
-                "n_duplicates": written.n_read - written.n_self_loops - written.n_subscriptions,
-                "n_self_loops": written.n_self_loops,
+            users = numbered_names(spark, "user", model.nodes, partitions)
+            facts = {
                 "n_communities": n_communities(law),
                 "source": ["generate social"],
                 "parameters": model.as_dict(),
-            },
-        )
+            }
+            return publish_workload(
+                spark, stage, written, users, users, partitions=partitions, facts=facts
+            )
 
 
 def piece_firsts(law: Law) -> list[int]:

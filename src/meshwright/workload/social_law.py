@@ -1,37 +1,138 @@
-"""The law of a social graph: which degrees are expected of how many users, in which communities.
+"""The law of a social graph: its parameters, expected degrees and communities.
 
 Expected degrees follow a shifted power law: P(degree > x) is proportional to
-(x + shift)^(1 - exponent), up to the largest, and the shift gives the mean asked for. It is bent
-for small degrees, as those of real users are, and a straight line on log-log axes for large ones.
-Users come in classes of nearly one degree, so the law of millions of them is a few hundred numbers.
+(x + shift)^(1 - exponent), up to the largest, and the shift gives the requested mean. On log-log
+axes it is a straight line for large degrees and bends for small ones, as real degrees do. Users
+come in classes of nearly equal degree, so the law of millions of users is a few hundred numbers.
 
 As in the model BTER (Kolda, Pinar, Plantenga, Seshadhri, "A Scalable Generative Graph Model with
 Community Structure", SIAM J. Sci. Comput. 36(5), 2014), communities are dense random graphs of
-users of similar degree, the smallest nearly complete and larger ones ever less so; what a degree
-lacks then is drawn between any two users (Chung, Lu, 2002). Ours differs in two points: a user
-whose degree is more than the largest community can give belongs to several, and probabilities are
-solved for, repeats included, so that the degrees reached are those asked for.
+users of similar degree, the smallest nearly complete and larger ones less dense; the rest of each
+degree is drawn between any two users (Chung, Lu, 2002). Ours differs in two points: a user whose
+degree exceeds what the largest community can give belongs to several, and probabilities are solved
+for, repeats included, so that the expected degrees are the requested ones.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.workload.social_kernel import Floats, Ints, Law
-from meshwright.workload.social_model import DENSEST, MOST_SIZE, SocialModel
+from meshwright.model.instance import MOST_IDS
+from meshwright.workload.kernels.social import Floats, Ints, Law
 
+EXPONENT = 3.0  # what fits ego-Twitter, docs/generators.md
+MIXING = 0.3
+DENSITY = 0.6
+DENSEST = 0.95  # complete communities would leave nothing to chance
+RECIPROCITY = 0.5  # 0.48 in ego-Twitter
+FACEBOOK_LIMIT = 5_000  # friends a user may have
+LARGEST_IN_DEGREES = 5  # the largest community, in mean degrees
+MOST_SIZE = 10_000  # of a community: every pair inside is visited
 N_CLASSES = 256  # of expected degrees: each 3% above the last when the largest is 5,000
 FULLEST = 0.9  # a user is expected to know at most this share of a community
 SPREAD = 2.0  # degrees in one community differ by this factor, where users suffice
-LEAST_COMMUNITIES = 4  # of one kind: fewer would bring the same users together again and again
+LEAST_COMMUNITIES = 4  # of one kind: with fewer, the same users would meet repeatedly
 LEAST_SIZE = 3
-MOST_PULL = 8.0  # two such users are related for sure
+MOST_PULL = 8.0  # two users of this pull are certainly related
 TOLERANCE = 0.001  # of the mean degree
+
+
+@dataclass(frozen=True, slots=True)
+class SocialModel:
+    """The parameters of a social graph, of friends unless `directed`; see docs/generators.md."""
+
+    nodes: int
+    mean_degree: float
+    exponent: float = EXPONENT
+    max_degree: int | None = None
+    mixing: float = MIXING
+    communities: int | None = None
+    density: float = DENSITY
+    largest_community: int | None = None
+    directed: bool = False
+    reciprocity: float | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise InputError unless such a graph exists."""
+        if not 10 <= self.nodes <= MOST_IDS:
+            raise InputError(f"nodes is {self.nodes}; give 10 to {MOST_IDS:,}.")
+        if not 1.0 < self.exponent <= 100:
+            raise InputError(f"exponent is {self.exponent}; give more than 1 and at most 100.")
+        if not 0 <= self.mixing <= 1:
+            raise InputError(f"mixing is {self.mixing}; give a share between 0 and 1.")
+        if self.reciprocity is not None and not self.directed:
+            raise InputError("reciprocity belongs to --directed: friends are always mutual.")
+        if not 0 <= self.returned <= 1:
+            raise InputError(f"reciprocity is {self.returned}; give a share between 0 and 1.")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"seed is {self.seed}; give a whole number from 0 to 2^63 - 1.")
+        if not 2 <= self.most_relations < self.nodes:
+            raise InputError(
+                f"max_degree is {self.max_degree}; give 2 to {self.nodes - 1:,}, the other users."
+            )
+        highest = self.most_relations / 4 / (2.0 - self.returned)
+        if not 0 < self.mean_degree <= highest:
+            raise InputError(
+                f"mean_degree is {self.mean_degree:g}; give more than 0 and at most {highest:g}, a "
+                f"quarter of the largest degree ({self.most_relations:,}), or raise --max-degree."
+            )
+        if self.communities is not None and (self.communities < 1 or self.mixing == 1):
+            raise InputError(
+                f"communities is {self.communities} and mixing {self.mixing:g}; give at least 1, "
+                "and a mixing below 1: at 1 all relations are outside communities."
+            )
+        if not 10 <= self.largest <= min(self.nodes, MOST_SIZE):
+            raise InputError(
+                f"largest_community is {self.largest_community}; give 10 to "
+                f"{min(self.nodes, MOST_SIZE):,} users."
+            )
+        if not 4 / self.largest <= self.density <= DENSEST:
+            raise InputError(
+                f"density is {self.density}; give {4 / self.largest:.2g} to {DENSEST} "
+                f"for communities of up to {self.largest:,} users."
+            )
+
+    @property
+    def mean_relations(self) -> float:
+        """Return the mean number of users that a user is related to, in either direction."""
+        return self.mean_degree * (2.0 - self.returned)
+
+    @property
+    def returned(self) -> float:
+        """Return the share of the subscriptions that are returned."""
+        if not self.directed:
+            return 1.0
+        return RECIPROCITY if self.reciprocity is None else self.reciprocity
+
+    @property
+    def most_relations(self) -> int:
+        """Return the largest expected degree."""
+        return min(FACEBOOK_LIMIT, self.nodes - 1) if self.max_degree is None else self.max_degree
+
+    @property
+    def largest(self) -> int:
+        """Return the size of the largest community."""
+        if self.largest_community is not None:
+            return self.largest_community
+        usual = max(10, round(LARGEST_IN_DEGREES * self.mean_relations))
+        return min(self.nodes, MOST_SIZE, usual)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the parameters, with the values used where none were given."""
+        return {
+            **asdict(self),
+            "max_degree": self.most_relations,
+            "largest_community": self.largest,
+            "reciprocity": self.returned if self.directed else None,
+        }
 
 
 def law_of(model: SocialModel) -> Law:
@@ -82,14 +183,9 @@ def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tup
         below = (1 - above) / (1 - above[-1])
         return np.asarray(np.diff(np.rint(nodes * below).astype(np.int64)))
 
-    low, high = math.log(1e-4 * least), math.log(1e4 * most)
-    for _ in range(60):
-        middle = (low + high) / 2
-        if degrees @ users(middle) < mean * nodes:
-            low = middle
-        else:
-            high = middle
-    counts = users(high)
+    ends = math.log(1e-4 * least), math.log(1e4 * most)
+    _, shift = _bisect(*ends, 60, lambda x: bool(degrees @ users(x) < mean * nodes))
+    counts = users(shift)
     # Users are whole: what rounding leaves is less than a class is wide.
     scale = mean * nodes / float(degrees @ counts)
     kept = counts > 0
@@ -119,23 +215,23 @@ def n_communities(law: Law) -> int:
 
 
 def _groups_asked(model: SocialModel, weight: Floats, counts: Ints) -> _Groups:
-    """Return the communities; where their number is given, all larger or smaller to make it."""
+    """Return the communities; their sizes are scaled to reach a given number of them."""
     if model.communities is None:
         return _groups(model, weight, counts, 1.0)
-    low, high = -math.log(model.nodes), math.log(model.nodes)
-    fewest, most = (_groups(model, weight, counts, math.exp(x)).n_communities for x in (high, low))
+
+    def groups(log_scale: float) -> _Groups:
+        return _groups(model, weight, counts, math.exp(log_scale))
+
+    largest = math.log(model.nodes)
+    fewest, most = groups(largest).n_communities, groups(-largest).n_communities
     if not fewest <= model.communities <= most:
         raise InputError(
             f"communities is {model.communities:,}; {model.nodes:,} users of this degree and "
             f"mixing make {fewest:,} to {most:,} of {LEAST_SIZE} to {MOST_SIZE:,} users."
         )
-    for _ in range(40):
-        middle = (low + high) / 2
-        if _groups(model, weight, counts, math.exp(middle)).n_communities < model.communities:
-            high = middle
-        else:
-            low = middle
-    return _groups(model, weight, counts, math.exp(low))
+    asked = model.communities
+    scale, _ = _bisect(-largest, largest, 40, lambda x: groups(x).n_communities >= asked)
+    return groups(scale)
 
 
 def _groups(model: SocialModel, weight: Floats, counts: Ints, scale: float) -> _Groups:
@@ -185,7 +281,7 @@ def _known(inside: Floats, places: Ints, counts: Ints) -> Floats:
 
 
 def _windows(inside: Floats, sizes: Floats, n_places: Ints) -> Ints:
-    """Return where windows of classes begin: of similar degree, and of users enough to mix."""
+    """Return where windows begin: classes of similar degree with enough users to mix."""
     starts, end, total = [len(inside)], len(inside), 0
     for first in range(len(inside) - 1, -1, -1):
         total += int(n_places[first])
@@ -193,7 +289,7 @@ def _windows(inside: Floats, sizes: Floats, n_places: Ints) -> Ints:
         if wide and total >= LEAST_COMMUNITIES * sizes[end - 1]:
             starts.append(first)
             end, total = first, 0
-    if starts[-1] != 0:  # too few are left for a window of their own
+    if starts[-1] != 0:  # too few classes are left for a window of their own
         if len(starts) > 1:
             starts.pop()
         starts.append(0)
@@ -215,15 +311,12 @@ def pulls(weight: Floats, counts: Ints, known: Floats) -> Floats:
         before, pull = pull, np.minimum(pull * np.sqrt(needed / reached), MOST_PULL)
         if np.max(np.abs(pull / before - 1)) < 1e-4:
             break
-    # Where the largest degrees cannot be had among so few, others make up for them.
-    low, high = 1.0, 8.0
-    for _ in range(20):
-        middle = (low + high) / 2
-        if (1 - TOLERANCE) * (weight @ counts) > _degrees(middle * pull, counts, known) @ counts:
-            low = middle
-        else:
-            high = middle
-    return np.asarray(pull * low)
+    # Where so few users cannot reach the largest degrees, all others get more.
+    least = (1 - TOLERANCE) * (weight @ counts)
+    factor, _ = _bisect(
+        1.0, 8.0, 20, lambda x: bool(least > _degrees(x * pull, counts, known) @ counts)
+    )
+    return np.asarray(pull * factor)
 
 
 def _degrees(pull: Floats, counts: Ints, known: Floats) -> Floats:
@@ -232,6 +325,19 @@ def _degrees(pull: Floats, counts: Ints, known: Floats) -> Floats:
     return np.asarray(chance @ counts - np.diag(chance))
 
 
+def _bisect(
+    low: float, high: float, steps: int, below: Callable[[float], bool]
+) -> tuple[float, float]:
+    """Return the ends of the range in which `below` changes from true to false."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if below(middle):
+            low = middle
+        else:
+            high = middle
+    return low, high
+
+
 def _firsts(counts: Ints) -> Ints:
-    """Return where runs of these lengths begin, and the end."""
+    """Return where runs of these lengths begin, and where the last one ends."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))

@@ -1,18 +1,18 @@
-"""What a workload looks like: counts, the two CCDFs of paper 1's Fig. 3, popular topics, cost."""
+"""Statistics of a workload: counts, the two CCDFs of paper 1's Fig. 3, popular topics, cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from meshwright.datasets import open_dataset
-from meshwright.spark.paths import read_parquet
-from meshwright.spark.progress import Progress, no_progress
+from meshwright.runtime.paths import read_parquet
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.storage import open_dataset
 from meshwright.workload.forecast import Forecast, forecast
 
 N_STEPS = 3
@@ -23,8 +23,8 @@ POPULAR = 10
 class Statistics:
     """Counts and distributions of one workload.
 
-    A histogram is a list of (value, how many have it); a CCDF a list of (value, share of those
-    with at least that value).
+    A histogram lists (value, number of nodes or topics with it); a CCDF lists (value, share with at
+    least that value).
     """
 
     digest: str
@@ -37,23 +37,12 @@ class Statistics:
     forecast: Forecast
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything for programs, CCDFs included."""
-        return {
-            "digest": self.digest,
-            "n_nodes": self.n_nodes,
-            "n_topics": self.n_topics,
-            "n_subscriptions": self.n_subscriptions,
-            "subscriptions_per_node": {
-                "histogram": self.subscriptions_per_node,
-                "ccdf": ccdf(self.subscriptions_per_node),
-            },
-            "subscribers_per_topic": {
-                "histogram": self.subscribers_per_topic,
-                "ccdf": ccdf(self.subscribers_per_topic),
-            },
-            "popular_topics": [{"topic": t, "subscribers": n} for t, n in self.popular_topics],
-            "forecast": self.forecast.as_dict(),
-        }
+        """Return all values for `--json`, with the CCDFs."""
+        values = asdict(self)
+        for name in ("subscriptions_per_node", "subscribers_per_topic"):
+            values[name] = {"histogram": values[name], "ccdf": ccdf(values[name])}
+        popular = [{"topic": topic, "subscribers": n} for topic, n in self.popular_topics]
+        return {**values, "popular_topics": popular}
 
 
 def statistics(

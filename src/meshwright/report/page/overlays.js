@@ -42,7 +42,7 @@ const OverlayCharts = (() => {
         Charts.columns(host, { label: "Links per node", values: d.histogram, x: { label: "links" }, y: { label: "nodes" } });
         return;
       }
-    } else note(figure, "Nodes with at least so many links.");
+    } else note(figure, "Nodes with at least this many links.");
     ccdf(host, "Links per node", "links", "nodes", overlays.map((o, index) => ({ label: o.label, index, points: o.degree.ccdf })));
   }
 
@@ -81,7 +81,7 @@ const OverlayCharts = (() => {
     const large = Math.max(...all.map((p) => p[0]), 2) > 30;
     note(figure, one ? "A dot is as large as the number of topics there." : "Means over topics of about the same size.");
     const pieces = overlays.reduce((sum, o) => sum + o.topic_sizes.n_in_pieces, 0);
-    if (key === "diameter" && pieces) note(figure, `${figure.querySelector("p").textContent} Topics in pieces have no diameter and are left out.`);
+    if (key === "diameter" && pieces) note(figure, `${figure.querySelector("p").textContent} Disconnected topics have no diameter and are left out.`);
     const bounded = overlays.reduce((sum, o) => sum + o.topic_sizes.n_diameters_bounded, 0);
     if (key === "diameter" && bounded) note(figure, `${figure.querySelector("p").textContent} Of ${plural(bounded, "large topic")} the diameter is an upper bound.`);
     Charts.xy(host, { label, kind: one ? "dots" : "line",

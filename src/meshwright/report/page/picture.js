@@ -294,31 +294,31 @@ const Picture = (() => {
       return g < 0 || drawing().layout === "ring" ? "" : ` The dashed disc gathers ${plural(held[g], "node")} in ${number(parts[g])} separate parts.`;
     }
 
-    const told = root.querySelector(".told");
+    const description = root.querySelector(".description");
     function tell() {
       const o = overlay(), { choice } = state;
       if (!choice) {
         const grouped = drawing().of === "groups"
           ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? ` along the ring, about ${number(Math.round(workload.n_nodes / drawing().size.length))} in each` : " of well-linked nodes; a larger disc has more, the number says how many"}. The width of a line is the links between two groups, drawn for the strongest.${loose()}`
           : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}.`;
-        const how = o.topics ? "Point at one, or choose a topic to see who it joins." : "Nodes and topics are too many to be listed here.";
-        const bare = !o.edges && drawing().of === "nodes" ? " The links are too many to be drawn here." : "";
+        const how = o.topics ? "Point at one, or choose a topic to see its subscribers." : "There are too many nodes and topics to list here.";
+        const bare = !o.edges && drawing().of === "nodes" ? " There are too many links to draw here." : "";
         const which = overlays.length > 1 ? [el("b", {}, o.label), ": "] : [];
-        told.replaceChildren(el("p", { class: "what" }, ...which, `${grouped}${bare} ${how}`));
+        description.replaceChildren(el("p", { class: "what" }, ...which, `${grouped}${bare} ${how}`));
       } else if (choice.kind === "node") {
         const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map((v) => isolated(nodeName(v)));
         const some = near.slice(0, 8).join(", ") + (near.length > 8 ? ` and ${number(near.length - 8)} more` : "");
-        told.replaceChildren(el("p", {}, el("b", {}, nodeName(choice.id)), ` has ${plural(o.degree.of_node[choice.id], "link")} and wants ${plural(workload.topics_of_node[choice.id], "topic")}.`),
-          el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "Linked to nobody." : "The links are too many to be listed here."));
+        description.replaceChildren(el("p", {}, el("b", {}, nodeName(choice.id)), ` has ${plural(o.degree.of_node[choice.id], "link")} and wants ${plural(workload.topics_of_node[choice.id], "topic")}.`),
+          el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "It has no links." : "There are too many links to list here."));
       } else {
         const t = choice.id, c = o.topics, parts = c.components[t], n = workload.subscribers_of_topic[t];
         const low = c.diameter_low[t], high = c.diameter_high[t], wide = low === high ? number(low) : `${number(low)} to ${number(high)}`;
-        const how = n < 2 ? "there is nobody to join" : parts === 1 ? `connected, diameter ${wide}`
+        const how = n < 2 ? "nothing to connect" : parts === 1 ? `connected, diameter ${wide}`
           : `in ${number(parts)} components, the largest with ${percent(c.largest[t] / n)} of them; largest diameter ${wide}`;
-        told.replaceChildren(el("p", {}, el("b", {}, topicName(t)), `: ${plural(n, "subscriber")}, ${plural(c.links[t], "link")} among them, ${how}.`),
-          el("p", { class: "what" }, !state.light.members ? "Its subscribers are too many to be listed here."
-            : !o.edges ? "The links are too many to be drawn here."
-            : parts > 1 && drawing().of === "nodes" ? `Colours tell the components apart${parts > SERIES ? "; they repeat" : ""}.` : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "What does not want the topic is faded."));
+        description.replaceChildren(el("p", {}, el("b", {}, topicName(t)), `: ${plural(n, "subscriber")}, ${plural(c.links[t], "link")} among them, ${how}.`),
+          el("p", { class: "what" }, !state.light.members ? "It has too many subscribers to list here."
+            : !o.edges ? "There are too many links to draw here."
+            : parts > 1 && drawing().of === "nodes" ? `Each component has a colour of its own${parts > SERIES ? "; they repeat" : ""}.` : drawing().of === "groups" ? "The filled part of a disc is the part of its nodes that want the topic." : "Nodes that do not want the topic are faded."));
       }
     }
 

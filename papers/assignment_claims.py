@@ -1,0 +1,216 @@
+"""The claims of paper 5, and how cells decide them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from papers.assignment_grids import (
+    ALPHAS,
+    CROWDS,
+    KEPT,
+    LABELS,
+    SET_1,
+    alpha_of,
+    by_value,
+    over_fractional,
+)
+from papers.findings import at_most, falling, mean, number, ordered, values, where
+from papers.model import Claim, Finding, Rows
+from papers.reasons import CHOICE, GENERATOR, NO_GROWTH, REFITTED, YARDSTICK
+
+TABLE_1 = {
+    "IS:L BI:L": {"slp": 7.12 / 3.09, "gr-star": 6.53 / 3.09, "gr": 9.50 / 3.09},
+    "IS:H BI:L": {"slp": 1.86 / 1.2, "gr-star": 1.53 / 1.2, "gr": 2.09 / 1.2},
+    "IS:L BI:H": {"slp": 8.48 / 3.81, "gr-star": 7.79 / 3.81, "gr": 10.5 / 3.81},
+    "IS:H BI:H": {"slp": 2.13 / 1.29, "gr-star": 2.39 / 1.29, "gr": 2.78 / 1.29},
+}
+TABLE_2 = {
+    "set 2": {"slp": 1.37 / 1.01, "gr-star": 0.85 / 1.01, "gr-no-latency": 220 / 1.01e7},
+    "set 3": {"slp": 5.4 / 2.48, "gr-star": 5.3 / 2.48, "gr-no-latency": 5.09 / 2.48},
+}
+OTHER_SET = {"set 2": CHOICE, "set 3": NO_GROWTH}  # why ratios differ there
+BLIND = ("closest", "closest-balanced", "balance")
+
+
+def ratios(table: Mapping[str, Mapping[str, float]]) -> list[Claim]:
+    """Return a claim per workload and method: bandwidth over the fractional solution."""
+    return [
+        Claim(
+            f"{name}: {LABELS[method]} over the fractional solution",
+            f"{paper:.3g}",
+            lambda rows, name=name, method=method, paper=paper: number(  # type: ignore[misc]
+                over_fractional(rows, name, method), paper, "{:.2f}"
+            ),
+            OTHER_SET.get(name, REFITTED if method == "slp" else YARDSTICK),
+        )
+        for name, methods in table.items()
+        for method, paper in methods.items()
+    ]
+
+
+def at_each(
+    column: str, larger: Sequence[str], smaller: Sequence[str]
+) -> Callable[[Rows], Finding | None]:
+    """Return whether all of some methods have more of a column than all of others, by workload."""
+    return lambda rows: ordered(
+        (
+            mean(rows, column, name=name, method=one),
+            mean(rows, column, name=name, method=other),
+        )
+        for name in values(rows, "name")
+        for one in larger
+        for other in smaller
+    )
+
+
+def keep(methods: Sequence[str], *, broken: bool, **at: str) -> Callable[[Rows], Finding | None]:
+    """Return whether methods keep (or break) the limit on load in every run."""
+
+    def find(rows: Rows) -> Finding | None:
+        mine = [row for row in where(rows, **at) if row["method"] in methods]
+        if not mine:
+            return None
+        over = sum(bool(row["load_violated"]) for row in mine)
+        words = f"over the limit in {over} of {len(mine)} runs"
+        return Finding(words, pairs=((over, len(mine)) if broken else (0.0, over),))
+
+    return find
+
+
+def feasible(methods: Sequence[str], **at: str) -> Callable[[Rows], Finding | None]:
+    """Return whether methods keep every limit in every run."""
+
+    def find(rows: Rows) -> Finding | None:
+        mine = [row for row in where(rows, **at) if row["method"] in methods]
+        kept = sum(bool(row["feasible"]) for row in mine)
+        words = f"feasible in {kept} of {len(mine)} runs"
+        return Finding(words, pairs=((kept, len(mine)),)) if mine else None
+
+    return find
+
+
+def within_factors(rows: Rows) -> Finding | None:
+    """Return whether slp and Gr* are within the paper's factors of the fractional solution."""
+    found = [over_fractional(rows, name, m) for name in SET_1 for m in ("slp", "gr-star")]
+    words = f"{min(found):.2f} to {max(found):.2f}"
+    return Finding(words, pairs=((min(found), 1.3), (2.7, max(found))))
+
+
+def excess(name: str) -> Callable[[Rows], float]:
+    """Return by how many percent Gr is above the largest load."""
+    return lambda rows: 100 * (mean(rows, "over", name=name, method="gr") - 1)
+
+
+def all_but_one(rows: Rows) -> Finding | None:
+    """Return on how many of the eight workloads slp needs at least the bandwidth of Gr*."""
+    points = [(latency, name) for latency in ("tight", "loose") for name in SET_1]
+    more = sum(
+        mean(rows, "bandwidth", workload_latency=latency, name=name, method="slp")
+        >= mean(rows, "bandwidth", workload_latency=latency, name=name, method="gr-star")
+        for latency, name in points
+    )
+    return Finding(f"on {more} of 8", pairs=((more, 7),))
+
+
+def bandwidth(rows: Rows, method: str, alpha: int) -> float:
+    """Return the mean bandwidth of a method with a filter complexity."""
+    return mean([row for row in rows if alpha_of(row) == alpha], "bandwidth", method=method)
+
+
+def knee(rows: Rows) -> Finding | None:
+    """Return whether 1 to 3 boxes save something, and more than 3 to the most, by method."""
+    pairs, words = [], []
+    for method in KEPT:
+        one, three, most = (bandwidth(rows, method, alpha) for alpha in (1, 3, ALPHAS[-1]))
+        # What does not save has no knee: a rise is not less of a saving.
+        pairs += [(one, three), (max(0.0, one - three), max(0.0, three - most))]
+        words.append(f"{LABELS[method]} {three / one - 1:+.0%} then {most / three - 1:+.0%}")
+    return (
+        None
+        if any(math.isnan(a) for a, _ in pairs)
+        else Finding("; ".join(words), pairs=tuple(pairs))
+    )
+
+
+def fall_with_boxes(rows: Rows) -> Finding | None:
+    """Return whether bandwidth falls from each filter complexity to the next, by method."""
+    return ordered(
+        (
+            pair
+            for method in KEPT
+            for pair in falling([bandwidth(rows, method, alpha) for alpha in ALPHAS])
+        ),
+        "comparisons",
+    )
+
+
+def vulnerable(rows: Rows) -> Finding | None:
+    """Return whether slp loses more than Gr and Gr* with one or two boxes instead of three."""
+    loss = {
+        (method, alpha): bandwidth(rows, method, alpha) / bandwidth(rows, method, 3)
+        for method in KEPT
+        for alpha in (1, 2)
+    }
+    return ordered(
+        (loss["slp", alpha], loss[other, alpha]) for alpha in (1, 2) for other in ("gr", "gr-star")
+    )
+
+
+def sweep_claim(which: str) -> Claim:
+    """Return the claim of a sweep over one setting of slp."""
+
+    def find(rows: Rows) -> Finding | None:
+        found = [bandwidth for _, bandwidth in by_value(rows, which)]
+        return at_most(max(found) / min(found), 1.2, "largest over smallest {:.2f}")
+
+    note = (
+        "the threshold is our share of uncovered subscribers (`rest`): the paper's is defined in "
+        "its technical report only"
+    )
+    text = "Bandwidth depends little on the setting (largest over smallest at most 1.2)"
+    return Claim(
+        f"{text}; {note}" if which == "threshold" else text, "relative robustness", find, GENERATOR
+    )
+
+
+def about_as_much(one: str, other: str, **at: str) -> Callable[[Rows], Finding | None]:
+    """Return the bandwidth of one method over that of another; 1 stands for as much."""
+    return lambda rows: number(
+        mean(rows, "bandwidth", method=one, **at) / mean(rows, "bandwidth", method=other, **at),
+        1.0,
+        "{:.2f} times",
+    )
+
+
+def least_factor(rows: Rows) -> Finding | None:
+    """Return the load balance factor of Balance, the least there is for the latencies allowed."""
+    return number(mean(rows, "lbf", method="balance"), 6.0, "{:.2f}")
+
+
+def nearer_if_loose(rows: Rows) -> Finding | None:
+    """Return whether slp and Gr* are nearer to each other with loose latency, over workloads."""
+    apart = {}
+    for latency in ("tight", "loose"):
+        logs = [
+            abs(
+                math.log(
+                    mean(rows, "bandwidth", workload_latency=latency, name=name, method="slp")
+                    / mean(rows, "bandwidth", workload_latency=latency, name=name, method="gr-star")
+                )
+            )
+            for name in SET_1
+        ]
+        apart[latency] = math.exp(math.fsum(logs) / len(logs))
+    words = f"{apart['tight']:.2f} times apart with tight, {apart['loose']:.2f} with loose latency"
+    return Finding(words, pairs=((apart["tight"], apart["loose"]),))
+
+
+def one_level_longer(rows: Rows) -> Finding | None:
+    """Return the time of a million subscribers on one level over that on several."""
+    most = CROWDS[0][-1]
+    one, many = (
+        mean(rows, "seconds", workload_levels=levels, workload_subscribers=most)
+        for levels in ("one", "many")
+    )
+    return number(one / many, 23 / 4, "{:.2f} times")

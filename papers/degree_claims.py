@@ -1,0 +1,204 @@
+"""The claims of paper 2 on degrees and diameters, and how cells decide them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from papers.findings import at_most, ends, mean, number, ordered, ratio_mean, trend, values, where
+from papers.model import Claim, Finding, Row, Rows
+from papers.reasons import EQUAL_SIZES, EQUAL_STARS, EVEN_TIES
+
+V, T, S = "workload_nodes", "workload_topics", "workload_low"
+CD = ("cd", "cd1", "cd2")
+
+
+def times_as_large(
+    column: str, over: str, paper: float, one: str = "gm-id"
+) -> Callable[[Rows], Finding | None]:
+    """Return the finding on a column of GM against that of minmax, on average over points."""
+    return lambda rows: number(
+        ratio_mean(_last_topics(rows, over), column, over, one, "minmax"), paper, "{:.2f} times"
+    )
+
+
+def _last_topics(rows: Rows, over: str) -> Rows:
+    return where(rows, **{T: values(rows, T)[-1]}) if over == V and rows else rows
+
+
+def percent_more(over: str, paper: float, base: str = "gm-id") -> Callable[[Rows], Finding | None]:
+    """Return the finding on the extra average degree of minmax, in percent."""
+
+    def find(rows: Rows) -> Finding | None:
+        rows = _last_topics(rows, over)
+        ratio = ratio_mean(rows, "average_degree", over, "minmax", base)
+        return number(100 * (ratio - 1), paper, "{:.1f}% more")
+
+    return find
+
+
+def stepwise(column: str, over: str, rising: dict[str, bool]) -> Callable[[Rows], Finding | None]:
+    """Return the finding that columns rise or fall, step by step and as a whole."""
+
+    def find(rows: Rows) -> Finding | None:
+        rows = _last_topics(rows, over)
+        pairs, words = [], []
+        for method, up in rising.items():
+            first, last = ends(rows, column, over, method=method)
+            pairs += trend(rows, column, over, rising=up, method=method)
+            words.append(f"{method} {first:.3g} to {last:.3g}")
+        found = ordered(pairs, "comparisons")
+        return None if found is None else replace(found, ours=f"{'; '.join(words)}; {found.ours}")
+
+    return find
+
+
+def degrees_part(over: str, what: str, why: str = EQUAL_SIZES) -> Claim:
+    """Return the claim that the maximum degree falls for minmax and rises for GM."""
+    return Claim(
+        f"The maximum degree falls with {what} for MinMax-ODA and rises for GM, from each point "
+        "to the next",
+        "falls, rises",
+        stepwise("max_degree", over, {"minmax": False, "gm-id": True}),
+        why,
+        at_default=True,
+    )
+
+
+def larger_with_more_topics(rows: Rows) -> Finding | None:
+    """Return whether the maximum degree is larger with 200 topics than with 100."""
+    return ordered(
+        (
+            mean(rows, "max_degree", method=method, **{T: 200}),
+            mean(rows, "max_degree", method=method, **{T: 100}),
+        )
+        for method in ("gm-id", "minmax")
+    )
+
+
+def a_seventh(rows: Rows) -> Finding | None:
+    """Return whether the maximum degree of minmax is below a seventh of that of GM."""
+    return at_most(ratio_mean(rows, "max_degree", V, "minmax", "gm-id"), 1 / 7)
+
+
+def pair_claims(
+    over: str, times: float, *, name: str, why: str = EQUAL_SIZES, even: str = EVEN_TIES
+) -> list[Claim]:
+    """Return the claims on maximum degrees, with both tie rules; `even` is why the second differs.
+
+    `why` is why the first does.
+    """
+    return [
+        Claim(
+            f"{name}: maximum degree of GM (ties by id) against MinMax-ODA, on average",
+            f"{times:g} times",
+            times_as_large("max_degree", over, times),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: the same with GM's ties by degree",
+            f"{times:g} times",
+            times_as_large("max_degree", over, times, "gm"),
+            even,
+            at_default=True,
+        ),
+    ]
+
+
+def _gain(over: str, other: str) -> Callable[[Rows], float]:
+    """Return by how many percent CD-ODA-II needs fewer edges than another, on average."""
+    return lambda rows: 100 * (1 - ratio_mean(rows, "edges", over, "cd2", other))
+
+
+def _most_times(over: str, *methods: str) -> Callable[[Rows], float]:
+    """Return the most edges of methods over those of GM, at any point."""
+
+    def find(rows: Rows) -> float:
+        ratios = [
+            mean(rows, "edges", method=method, **{over: at})
+            / mean(rows, "edges", method="gm-id", **{over: at})
+            for method in methods
+            for at in values(rows, over)
+        ]
+        return max(ratios, default=math.nan)
+
+    return find
+
+
+def _two(rows: Rows) -> Finding | None:
+    found = [row["diameter"] for row in rows if _is_star(row)]
+    if not found:
+        return None
+    least, most = min(found), max(found)
+    words = "2 in every cell" if least == most == 2 else f"{least} to {most}"
+    return Finding(words, pairs=((least, 2.0), (2.0, most)))
+
+
+def _is_star(row: Row) -> bool:
+    return str(row["method"]).startswith("cd")
+
+
+def _shorter(over: str) -> Callable[[Rows], Finding | None]:
+    """Return whether the diameter of GM is at least that of the stars, at every point."""
+    return lambda rows: ordered(
+        (
+            mean(rows, "diameter", method="gm-id", **{over: at}),
+            mean(rows, "diameter", method=method, **{over: at}),
+        )
+        for method in CD
+        for at in values(rows, over)
+    )
+
+
+def star_claims(
+    over: str, times: float, cd: float, cd1: float, *, rising: bool, why: str = EQUAL_STARS
+) -> list[Claim]:
+    """Return the claims of Figs. 17 to 19; `rising` is whether average degrees rise or fall.
+
+    `why` is why gains differ.
+    """
+    most, over_cd, over_cd1 = _most_times(over, "cd2"), _gain(over, "cd"), _gain(over, "cd1")
+    most_of_all = _most_times(over, *CD)
+    words = "rises" if rising else "falls"
+    return [
+        Claim(
+            f"The average degree {words} for GM and for the CD methods, from each point to the "
+            "next",
+            words,
+            stepwise("average_degree", over, dict.fromkeys(("gm-id", *CD), rising)),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            "Every CD method needs at most 2.3 times the edges of GM",
+            "at most 2.3 times",
+            lambda rows: at_most(most_of_all(rows), 2.3, "{:.2f} times"),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            "CD-ODA-II needs at most so many times the edges of GM",
+            f"at most {times:g} times",
+            lambda rows: at_most(most(rows), times, "{:.2f} times"),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            "CD-ODA-II improves on CD-ODA, on average",
+            f"{cd:g}%",
+            lambda rows: number(over_cd(rows), cd, "{:.1f}%"),
+            why,
+            at_default=True,
+        ),
+        Claim(
+            "CD-ODA-II improves on CD-ODA-I, on average",
+            f"{cd1:g}%",
+            lambda rows: number(over_cd1(rows), cd1, "{:.1f}%"),
+            why,
+            at_default=True,
+        ),
+        Claim("Every diameter of the CD methods is 2", "2", _two, at_default=True),
+        Claim("The diameter of GM is larger", "outperformed", _shorter(over), why, at_default=True),
+    ]

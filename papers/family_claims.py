@@ -1,0 +1,154 @@
+"""The claims of paper 1 on drawn workloads (Expo, Zipf, Unif), and how cells decide them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from papers.findings import ends, mean, number, ordered, trend, values, where
+from papers.model import Claim, Finding, Rows
+from papers.partial_claims import gap
+from papers.partial_grids import FAMILIES, RANKED, TITLES
+from papers.reasons import SPREAD_OF_SIZES
+
+
+def per_family(
+    text: str,
+    papers: tuple[float, float, float],
+    find: Callable[[Rows], float],
+    why: str = SPREAD_OF_SIZES,
+    *,
+    at: bool = False,
+) -> list[Claim]:
+    """Return a claim per family, on a number in points or percent."""
+    return [
+        Claim(
+            f"{TITLES[name]}: {text}",
+            f"{paper:g}",
+            lambda rows, name=name, paper=paper: number(  # type: ignore[misc]
+                find(where(rows, workload_family=name)), paper, "{:.1f}"
+            ),
+            why,
+            at_default=at,
+        )
+        for name, paper in zip(FAMILIES, papers, strict=True)
+    ]
+
+
+def mean_gap(over: str) -> Callable[[Rows], float]:
+    """Return GPM minus RandomM in points, mean over points."""
+
+    def find(rows: Rows) -> float:
+        gaps = [gap(where(rows, **{over: x}), "random-max") for x in values(rows, over)]
+        return sum(gaps) / len(gaps) if gaps else math.nan
+
+    return find
+
+
+def at_last(over: str, method: str) -> Callable[[Rows], float]:
+    """Return the support of a method at the last point, in percent."""
+    return lambda rows: 100 * ends(rows, "support", over, method=method)[1]
+
+
+def of_family(rows: Rows, name: str) -> Rows:
+    """Return the rows of a family of workloads."""
+    return where(rows, workload_family=name)
+
+
+def trends(
+    over: str, directions: dict[str, bool], methods: Sequence[str] = RANKED
+) -> Callable[[Rows], Finding | None]:
+    """Return the finding that support rises, or falls, step by step and as a whole, by family."""
+    return lambda rows: ordered(
+        (pair for name, rising in directions.items()
+         for method in methods
+         for pair in trend(of_family(rows, name), "support", over, rising=rising, method=method)),
+        "comparisons",
+    )  # fmt: skip
+
+
+def gap_grows(over: str) -> Callable[[Rows], Finding | None]:
+    """Return whether GPM minus RandomM is larger at the last point than at the first."""
+
+    def find(rows: Rows) -> Finding | None:
+        pairs = []
+        for name in FAMILIES:
+            points = values(rows, over, workload_family=name)
+            gaps = [
+                gap(of_family(rows, name), "random-max", **{over: at})
+                for at in (points[0], points[-1])
+            ]
+            pairs.append((gaps[1], gaps[0]))
+        return ordered(pairs, "families")
+
+    return find
+
+
+def eighty_by_skew(over: str, why: str, *, at: bool = False) -> list[Claim]:
+    """Return the claims that skewed interests give 80% support within the budget, even ones not."""
+    skewed, even = ("expo", "zipf"), ("unif",)
+
+    def supports(rows: Rows, names: Sequence[str]) -> list[float]:
+        return [
+            mean(of_family(rows, name), "support", method=method, **{over: at})
+            for name in names
+            for method in ("gpa", "gpm")
+            for at in values(rows, over)
+        ]
+
+    return [
+        Claim(
+            "GPA and GPM have 80% under Expo and Zipf",
+            "the 80-20 rule holds",
+            lambda rows: ordered((one, 0.8) for one in supports(rows, skewed)),
+            why,
+            at_default=at,
+        ),
+        Claim(
+            "GPA and GPM do not have it under Unif",
+            "the rule gets lost",
+            lambda rows: ordered((0.8, one) for one in supports(rows, even)),
+            why,
+            at_default=at,
+        ),
+    ]
+
+
+def gaps_shrink(rows: Rows) -> Finding | None:
+    """Return whether GPA minus RandomM is smaller at the largest subscriptions than the least."""
+    pairs = []
+    for name in FAMILIES:
+        mine = of_family(rows, name)
+        best, worst = (ends(mine, "support", "middle", method=m) for m in ("gpa", "random-max"))
+        pairs.append((best[0] - worst[0], best[1] - worst[1]))
+    return ordered(pairs, "families")
+
+
+def topics_fall(rows: Rows) -> Finding | None:
+    """Return from where to where GPM falls with topics under Expo.
+
+    The paper names no family; it is neither Zipf, which falls by 0.39 points, nor Unif, where GPM
+    has 38.3% with more nodes and a larger degree.
+    """
+    first, last = (100 * x for x in _fall(rows, "expo"))
+    if math.isnan(first):
+        return None
+    return Finding(f"{first:.1f}% to {last:.1f}%", ((first, 65.3), (last, 24.4)))
+
+
+def _fall(rows: Rows, name: str) -> tuple[float, float]:
+    return ends(of_family(rows, name), "support", "workload_topics", method="gpm")
+
+
+def zipf_falls(rows: Rows) -> Finding | None:
+    """Return by how much GPM falls with topics under Zipf."""
+    first, last = _fall(rows, "zipf")
+    return number(100 * (first - last), 0.39, "{:.2f} points")
+
+
+def zipf_falls_least(rows: Rows) -> Finding | None:
+    """Return whether GPM falls less with topics under Zipf than under the other families."""
+    falls = {name: first - last for name in FAMILIES for first, last in [_fall(rows, name)]}
+    words = ", ".join(f"{TITLES[name]} {100 * fall:.1f}" for name, fall in falls.items())
+    pairs = tuple((falls[name], falls["zipf"]) for name in ("expo", "unif"))
+    return None if any(math.isnan(one) for one in falls.values()) else Finding(words, pairs=pairs)

@@ -1,0 +1,228 @@
+"""Paper 5: subscribers assigned to brokers."""
+
+from __future__ import annotations
+
+from papers.assignment_claims import (
+    BLIND,
+    TABLE_1,
+    TABLE_2,
+    about_as_much,
+    all_but_one,
+    at_each,
+    excess,
+    fall_with_boxes,
+    feasible,
+    keep,
+    knee,
+    least_factor,
+    nearer_if_loose,
+    one_level_longer,
+    ratios,
+    sweep_claim,
+    vulnerable,
+    within_factors,
+)
+from papers.assignment_grids import (
+    CROWDS,
+    EVICTING,
+    KEPT,
+    MANY_FULL,
+    MANY_SIZE,
+    ONE_FULL,
+    ONE_SIZE,
+    OTHER_SETS,
+    SET_1,
+    SEVEN,
+    by_alpha,
+    by_crowd,
+    by_setting,
+    draw_alpha,
+    draw_bandwidth,
+    draw_corners,
+    draw_delays,
+    draw_load_shares,
+    draw_loads,
+    draw_ratios,
+    draw_seconds,
+    draw_sweep,
+    one_level,
+    over_fractional,
+    several_levels,
+)
+from papers.findings import at_least, at_most, mean, number, ordered, trend, where
+from papers.model import Claim, Experiment
+from papers.reasons import (
+    CHOICE,
+    FEWER_LEAVES,
+    GENERATOR,
+    GR_ALONE,
+    GREEDY_STAR,
+    HARDLY_OVER,
+    OUSTING,
+    PACKED,
+    ROOM,
+    SKEW,
+    SOME_CHOICE,
+    YARDSTICK,
+)
+
+BEST = {"IS:H BI:H": SET_1["IS:H BI:H"]}
+
+
+def _exp(id: str, what: str, cells, figure, claims, *, many: bool = False) -> Experiment:  # type: ignore[no-untyped-def]
+    sizes = (MANY_SIZE, MANY_FULL) if many else (ONE_SIZE, ONE_FULL)
+    return Experiment(f"icde11-{id}", what, cells, figure, *sizes, claims)
+
+
+def _blind() -> list[Claim]:
+    """Return the claims on methods that ignore the event space or the network."""
+    return [
+        Claim("Closest-b, Closest and Balance take more bandwidth than SLP, Gr* and Gr", "high",
+              at_each("bandwidth", BLIND, KEPT), GENERATOR),
+        Claim("Gr-l has the longest delays (RMS)", "long",
+              at_each("delay_rms", ("gr-no-latency",), (*KEPT, *BLIND)), GENERATOR),
+    ]  # fmt: skip
+
+
+EXPERIMENTS = (
+    _exp("fig6", "bandwidth, delay and load of all methods, set 1, one level",
+         one_level(SET_1, (*SEVEN, *EVICTING)), draw_corners, [
+        Claim("Gr overloads brokers on all four workloads", "infeasible on all four",
+              keep(("gr",), broken=True), HARDLY_OVER),
+        Claim("Its variants that oust subscribers do too", "infeasible",
+              keep(EVICTING, broken=True),
+              OUSTING),
+        Claim("SLP and Gr* keep every limit", "feasible", feasible(("slp", "gr-star")), GENERATOR),
+        Claim("Closest-b, Closest and Balance take more bandwidth than SLP, Gr* and Gr", "huge",
+              at_each("bandwidth", BLIND, KEPT), GENERATOR),
+        Claim("Gr-l has the longest delays (RMS)", "unacceptable",
+              at_each("delay_rms", ("gr-no-latency",), (*KEPT, *BLIND)), GENERATOR),
+        Claim("Gr has less even loads (STDEV) than SLP and Gr*", "very unbalanced",
+              at_each("load_stdev", ("gr",), ("slp", "gr-star")), PACKED),
+    ]),
+    _exp("fig7a", "bandwidth by workload, set 1, one level",
+         one_level(SET_1, SEVEN), draw_bandwidth(tuple(SET_1)), [
+        Claim("Gr takes more bandwidth than SLP and Gr*", "on all four workloads",
+              at_each("bandwidth", ("gr",), ("slp", "gr-star")), SKEW),
+        Claim("Gr-l takes the least", "on all four workloads",
+              at_each("bandwidth", (*KEPT, *BLIND), ("gr-no-latency",)), SKEW),
+        Claim("Gr* takes about the bandwidth of SLP (1 stands for as much)", "comparable",
+              about_as_much("gr-star", "slp"), SKEW),
+    ]),
+    _exp("fig7b", "delay against least latency, IS:H BI:H, one level",
+         one_level(BEST, SEVEN), draw_delays, [
+        Claim("SLP and Gr* keep delays within 0.3", "0.3",
+              lambda rows: at_most(
+                  max(mean(rows, "delay_max", method=m) for m in ("slp", "gr-star")),
+                  0.3 * (1 + 1e-6), "at most {:.3f}"), GENERATOR),
+        Claim("Gr-l does not", "far above",
+              lambda rows: at_least(mean(rows, "delay_max", method="gr-no-latency"), 0.3,
+                                    "up to {:.3g}"), GENERATOR),
+    ]),
+    _exp("fig7c", "loads of brokers, IS:H BI:H, one level",
+         one_level(BEST, SEVEN), draw_loads, [
+        Claim("Balance has the most even loads", "best",
+              at_each("load_stdev", (*KEPT, "gr-no-latency", "closest", "closest-balanced"),
+                       ("balance",)), GENERATOR),
+        Claim("SLP, Gr* and Gr-l stay within the largest load", "within",
+              keep(("slp", "gr-star", "gr-no-latency"), broken=False), GENERATOR),
+        Claim("The load balance factor of SLP is close to the one desired", "1.5",
+              lambda rows: number(mean(rows, "lbf", method="slp"), 1.5, "{:.2f}"), GENERATOR),
+    ]),
+    _exp("fig7d", "loads of brokers as a distribution, IS:H BI:H, one level",
+         one_level(BEST, KEPT), draw_load_shares, [
+        Claim("Gr leaves more than 10% of the brokers overloaded", "over 10%",
+              lambda rows: at_least(100 * mean(rows, "overloaded", method="gr"), 10.0, "{:.1f}%"),
+              HARDLY_OVER),
+    ]),
+    _exp("table1", "bandwidth over the fractional solution, set 1",
+         one_level(SET_1, KEPT), draw_ratios(TABLE_1), [
+        *ratios(TABLE_1),
+        Claim("SLP and Gr* stay within small factors of the fractional solution", "1.3 to 2.7",
+              within_factors, YARDSTICK),
+    ]),
+    _exp("table2", "bandwidth over the fractional solution, sets 2 and 3",
+         one_level(OTHER_SETS, (*KEPT, "gr-no-latency")), draw_ratios(TABLE_2), [
+        *ratios(TABLE_2),
+        *[Claim(f"{name}: load of Gr above its limit, %", f"{paper}%",
+                lambda rows, name=name, paper=paper: number(  # type: ignore[misc]
+                    excess(name)(rows), paper, "{:.0f}%"), why)
+          for name, paper, why in (("set 2", 39, CHOICE), ("set 3", 58, SOME_CHOICE))],
+        Claim("SLP and Gr* keep the limit on load", "feasible",
+              keep(("slp", "gr-star"), broken=False), GENERATOR),
+        Claim("set 2: Gr* takes less than the fractional solution", "less",
+              lambda rows: at_most(over_fractional(rows, "set 2", "gr-star"), 1.0, "{:.2f} of it"),
+              GENERATOR),
+    ]),
+    _exp("fig8a", "all methods on several levels, tight latency",
+         several_levels(("tight",), SEVEN), draw_corners, [
+        Claim("Gr and Gr* fail on load", "infeasible",
+              keep(("gr", "gr-star"), broken=True, workload_latency="tight"), ROOM),
+        Claim("SLP does not", "feasible", feasible(("slp",), workload_latency="tight"), GENERATOR),
+        Claim("The least load balance factor there is (that of Balance)", "around 6",
+              least_factor, ROOM),
+        *_blind(),
+    ], many=True),
+    _exp("fig8b", "all methods on several levels, loose latency",
+         several_levels(("loose",), SEVEN), draw_corners, [
+        Claim("SLP, Gr* and Gr are feasible", "feasible", feasible(KEPT), GR_ALONE),
+        Claim("Gr* takes about the bandwidth of SLP (1 stands for as much)", "slightly lower",
+              about_as_much("gr-star", "slp"), SKEW),
+        Claim("Gr takes about the bandwidth of SLP (1 stands for as much)", "comparable",
+              about_as_much("gr", "slp"), SKEW),
+        Claim("Gr* takes at most the bandwidth of Gr", "dominates",
+              at_each("bandwidth", ("gr",), ("gr-star",)), SKEW),
+        *_blind(),
+    ], many=True),
+    _exp("fig9a", "bandwidth of SLP and Gr* on several levels",
+         several_levels(("tight", "loose"), ("slp", "gr-star")), draw_bandwidth(tuple(SET_1)), [
+        Claim("SLP takes more bandwidth than Gr* on all but one of eight workloads", "on 7 of 8",
+              all_but_one,
+              GREEDY_STAR),
+        Claim("SLP and Gr* are nearer to each other with loose latency than with tight",
+              "more similar", nearer_if_loose, GREEDY_STAR),
+    ], many=True),
+    _exp("fig9b", "loads of brokers on several levels, IS:L BI:H",
+         several_levels(("tight", "loose"), ("slp", "gr-star"), ("IS:L BI:H",)), draw_loads, [
+        Claim("SLP keeps every limit, tight and loose", "feasible", feasible(("slp",)), GENERATOR),
+        Claim("Gr* overloads brokers with tight latency", "infeasible",
+              keep(("gr-star",), broken=True, workload_latency="tight"), ROOM),
+        Claim("More than 10% of the brokers, with tight latency", "over 10%",
+              lambda rows: at_least(
+                  100 * mean(rows, "overloaded", method="gr-star", workload_latency="tight"),
+                  10.0, "{:.1f}%"), ROOM),
+    ], many=True),
+    _exp("fig10", "bandwidth against filter complexity, IS:H BI:H", by_alpha, draw_alpha, [
+        Claim("Bandwidth falls from each number of boxes to the next, for SLP, Gr* and Gr",
+              "clear and similar", fall_with_boxes, GENERATOR),
+        Claim("3 boxes are the knee: 1 to 3 saves, and more than 3 to 6", "knee at 3", knee,
+              GENERATOR),
+        Claim("SLP loses more than Gr and Gr* with 1 or 2 boxes", "more vulnerable", vulnerable,
+              GENERATOR),
+    ]),
+    Experiment(
+        "icde11-fig11", "seconds of SLP against subscribers, several levels", by_crowd,
+        draw_seconds, "2,500 to 20,000 subscribers, 60 brokers",
+        "100,000 to 1,000,000 subscribers, 200 brokers", [
+            Claim("The time rises with the subscribers, from each point to the next", "rises",
+                  lambda rows: ordered(trend(where(rows, workload_levels="many"), "seconds",
+                                             "workload_subscribers", rising=True))),
+            Claim("A million subscribers: the time on one level over that on several",
+                  "5.75 times", one_level_longer, FEWER_LEAVES),
+            *[Claim(f"A million subscribers, {what}: seconds, at most", f"about {hours} hours",
+                    lambda rows, levels=levels, hours=hours: at_most(  # type: ignore[misc]
+                        mean(rows, "seconds", workload_levels=levels,
+                             workload_subscribers=CROWDS[0][-1]), 3600.0 * hours, "{:.0f} s"))
+              for what, levels, hours in (("200 brokers on several levels", "many", 4),
+                                          ("100 brokers on one level", "one", 23))],
+        ], alone=True),
+    *[
+        Experiment(f"icde11-{which}", f"bandwidth of SLP against {what}", by_setting(which),
+                   draw_sweep(which), size, size, [sweep_claim(which)])
+        for which, what, size in (
+            ("sample", "the size of its load sample", ONE_SIZE),
+            ("super", "the number of super-subscriptions", ONE_SIZE),
+            ("threshold", "its threshold", MANY_SIZE),
+        )
+    ],
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The naive greedy loop that paper 3 compares with, compiled."""

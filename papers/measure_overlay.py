@@ -1,0 +1,93 @@
+"""Cells of papers 1 and 2: an overlay by a method, its support, degrees and diameter."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.model.overlay import Overlay
+from meshwright.overlay import design
+from papers.workloads import instance_of
+
+EDGE_BUDGET = ("gpa", "random-average")
+
+
+def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return the measures of an overlay.
+
+    The budget is `ratio`, or `degree` and `edges`; without one the overlay is complete. With
+    `equal` the methods with a degree budget stop at the same number of edges too.
+    """
+    instance = instance_of(given["workload"], place)
+    method = given["method"]
+    budget = _budget(given, place)
+    name = method.removesuffix("-id")
+    more: dict[str, Any] = {} if name == method else {"ties": "id"}
+    if name in ("random-average", "random-max", "spidercast"):
+        more["seed"] = given["seed"]
+    found = design(instance, name, certify=False, **more, **budget)
+    row = {
+        "subscriptions": instance.n_subscriptions,
+        "support": found.support,
+        "edges": found.n_edges,
+        "average_degree": found.average_degree,
+        "max_degree": found.max_degree,
+        "budget_degree": budget.get("max_degree"),
+        "budget_edges": budget.get("max_edges"),
+        "seconds": found.seconds,
+    }
+    if given.get("diameter"):
+        row["diameter"] = largest_diameter(found)
+    return row
+
+
+def _budget(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return the budget of a cell: by Eq. 36 of paper 1, or as given."""
+    by_edges = given["method"].removesuffix("-id") in EDGE_BUDGET
+    if given.get("ratio") is not None:
+        edges, degree = _complete(json.dumps(given["workload"], sort_keys=True), str(place))
+        budget_edges = max(1, math.floor(given["ratio"] * edges))
+        budget_degree = max(1, math.floor(given["ratio"] * degree))
+    elif given.get("degree") is not None:
+        budget_edges, budget_degree = given["edges"], given["degree"]
+    else:
+        return {}
+    if by_edges:
+        return {"max_edges": budget_edges}
+    more = {"max_edges": budget_edges} if given.get("equal") else {}
+    return {"max_degree": budget_degree, **more}
+
+
+@lru_cache(maxsize=1)
+def _complete(workload: str, place: str) -> tuple[int, int]:
+    """Return the edges and the maximum degree of the complete overlay by minmax."""
+    instance = instance_of(json.loads(workload), Path(place))
+    found = design(instance, "minmax", certify=False)
+    return found.n_edges, found.max_degree
+
+
+def largest_diameter(found: Overlay) -> int:
+    """Return the largest diameter of a topic's sub-overlay."""
+    from meshwright.overlay.topics import topic_rows
+
+    return int(topic_rows(found).diameter_high.max(initial=0))
+
+
+def spread(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return the distributions of topics per node and of nodes per topic."""
+    instance = instance_of(given["workload"], place)
+    topics_of_nodes = np.diff(instance.indptr)
+    nodes_of_topics = np.bincount(instance.topics, minlength=instance.n_topics)
+    row: dict[str, Any] = {}
+    for name, values in (("followees", topics_of_nodes), ("followers", nodes_of_topics)):
+        distinct, counts = np.unique(values[values > 0], return_counts=True)
+        row[name] = distinct.tolist()
+        # The share with at least this value.
+        row[f"{name}_share"] = (counts[::-1].cumsum()[::-1] / counts.sum()).tolist()
+    return row

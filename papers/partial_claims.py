@@ -1,0 +1,318 @@
+"""The claims of paper 1 on budgets and on samples of graphs, and how cells decide them."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+
+from papers.findings import at_most, mean, number, ordered, ranking, where
+from papers.model import Claim, Finding, Rows
+from papers.partial_grids import LABELS, RANKED
+from papers.reasons import (
+    DEGREE_BUDGET,
+    EDGE_BUDGET,
+    FEW_BOUND,
+    FIFTH_OF_EDGES,
+    MORE_EDGES,
+    OTHER_GRAPHS,
+    SPIDER_GAP,
+)
+
+POINTS = "{:.1f} points"
+
+
+def by_budget(rows: Rows) -> Rows:
+    """Return the rows whose budgets are those of Eq. 36 alone."""
+    return where(rows, equal=False)
+
+
+def by_equal_edges(rows: Rows) -> Rows:
+    """Return the rows stopped at equal edges; the methods with a budget of edges always are."""
+    return [*where(rows, equal=True), *where(rows, method="gpa")]
+
+
+def ranked(pick: Callable[[Rows], Rows], *over: str) -> Callable[[Rows], Finding | None]:
+    """Return the finding on the rank of the methods at every point of `over`."""
+    return lambda rows: ranking(pick(rows), "support", RANKED, over)
+
+
+def percent(rows: Rows, method: str, **kind: object) -> float:
+    """Return the support of a method in percent."""
+    return 100 * mean(by_budget(rows), "support", method=method, **kind)
+
+
+def gap(rows: Rows, other: str, **kind: object) -> float:
+    """Return the support of GPM minus that of another method, in points."""
+    return 100 * (mean(rows, "support", method="gpm", **kind)
+                  - mean(rows, "support", method=other, **kind))  # fmt: skip
+
+
+def _edges_used(rows: Rows) -> Finding | None:
+    """Return the ratio, furthest from 1, of edges used to those allowed, at ratio 0.2."""
+    at = where(by_budget(rows), ratio=0.2)
+    allowed = mean(at, "edges", method="gpa")
+    used = {m: mean(at, "edges", method=m) / allowed for m in RANKED[1:]}
+    if any(math.isnan(value) for value in used.values()):
+        return None
+    worst = max(used.values(), key=lambda value: abs(math.log(value)))
+    words = ", ".join(f"{name} {value:.2f}" for name, value in used.items())
+    return Finding(f"of GPA's edges: {words}", ((worst, 1.0),))
+
+
+def eighty(rows: Rows) -> Finding | None:
+    """Return whether the methods that look at interests have 80% support at ratio 0.2."""
+    at = where(by_budget(rows), ratio=0.2)
+    found = {LABELS[m]: mean(at, "support", method=m) for m in RANKED[:3]}
+    if any(math.isnan(value) for value in found.values()):
+        return None
+    words = ", ".join(f"{name} {value:.1%}" for name, value in found.items())
+    return Finding(f"{words} at ratio 0.2", pairs=tuple((value, 0.8) for value in found.values()))
+
+
+def _above_random(rows: Rows) -> Finding | None:
+    """Return whether SpiderCastM has at least the support of RandomA at every ratio."""
+    return ranking(by_budget(rows), "support", ("spidercast", "random-average"), ("ratio",))
+
+
+def _more_edges(rows: Rows) -> Finding | None:
+    """Return whether a complete overlay by minmax has more edges than one by gm."""
+    whole = where(by_budget(rows), ratio=1.0)
+    most, least = (mean(whole, "edges", method=method) for method in ("gpm", "gpa"))
+    if math.isnan(most - least):
+        return None
+    return Finding(f"{most:,.0f} against {least:,.0f}", pairs=((most, least),))
+
+
+def _random_alike(rows: Rows) -> Finding | None:
+    one = mean(_equal_or_average(rows), "support", method="random-average")
+    other = mean(where(rows, equal=True), "support", method="random-max")
+    return number(one / other, 1.0, "{:.3f} times RandomM's support at equal edges")
+
+
+def _equal_or_average(rows: Rows) -> Rows:
+    return where(rows, method="random-average")
+
+
+def graph_claims(name: str, spider: float | None) -> list[Claim]:
+    """Return the claims of Figs. 4 and 5; `spider` is GPM minus SpiderCastM, in points."""
+    claims = [
+        Claim(
+            f"{name}: GPA >= GPM >= SpiderCastM >= RandomM at every ratio",
+            "at every ratio",
+            ranked(by_budget, "ratio"),
+            MORE_EDGES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: the same, all stopped at equal edges",
+            "at every ratio",
+            ranked(by_equal_edges, "ratio"),
+            MORE_EDGES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: all methods use roughly the same number of edges (ratio 0.2)",
+            "roughly the same",
+            _edges_used,
+            FEW_BOUND,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: 80% support by GPA, GPM and SpiderCastM with 20% of the budget",
+            "over 80%",
+            eighty,
+            EDGE_BUDGET,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: SpiderCastM >= RandomA at every ratio",
+            "at every ratio",
+            _above_random,
+            MORE_EDGES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: MinMax-ODA needs more edges than GM",
+            "generally more",
+            _more_edges,
+            OTHER_GRAPHS,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: RandomA is about RandomM",
+            "negligible difference",
+            _random_alike,
+            OTHER_GRAPHS,
+            at_default=True,
+        ),
+    ]
+    if spider is not None:
+        claims.append(
+            Claim(
+                f"{name}: GPM minus SpiderCastM, on average",
+                f"{spider} points",
+                lambda rows: number(gap(by_budget(rows), "spidercast"), spider, POINTS),
+                SPIDER_GAP,
+                at_default=True,
+            )
+        )
+    return claims
+
+
+def hub_claims(name: str) -> list[Claim]:
+    """Return the claims on FB1K at single ratios."""
+    return [
+        Claim(
+            f"{name}: GPM at ratio 0.15",
+            "94.3%",
+            lambda rows: number(percent(rows, "gpm", ratio=0.15), 94.3, "{:.1f}%"),
+            DEGREE_BUDGET,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: maximum degree of a complete overlay by MinMax-ODA",
+            "231",
+            lambda rows: number(mean(by_budget(rows), "budget_degree", ratio=1.0), 231, "{:.0f}"),
+            OTHER_GRAPHS,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: GPA complete at ratio 0.2",
+            "100%",
+            lambda rows: number(percent(rows, "gpa", ratio=0.2), 100, "{:.1f}%"),
+            EDGE_BUDGET,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: average degree of GPA at ratio 0.2",
+            "2.74",
+            lambda rows: number(mean(rows, "average_degree", method="gpa", ratio=0.2), 2.74),
+            FIFTH_OF_EDGES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: maximum degree of GPA at ratio 0.2",
+            "373",
+            lambda rows: number(mean(rows, "max_degree", method="gpa", ratio=0.2), 373, "{:.0f}"),
+            OTHER_GRAPHS,
+            at_default=True,
+        ),
+    ]
+
+
+TABLE = {
+    "gpa": (1.0, 1.0, 1.0, 1.0),
+    "gpm": (0.951, 0.974, 0.983, 0.998),
+    "spidercast": (0.904, 0.915, 0.867, 0.986),
+    "random-max": (0.367, 0.06, 0.425, 0.669),
+}
+COLUMNS = {
+    "FB1K": ("fb", 1000),
+    "FB10K": ("fb", 10_000),
+    "TW1K": ("tw", 1000),
+    "TW10K": ("tw", 10_000),
+}
+
+
+def _gap_grows(rows: Rows) -> Finding | None:
+    """Return whether GPM minus RandomM is larger on the larger sample of FB."""
+    small, large = (
+        gap(rows, "random-max", workload_graph="fb", workload_nodes=n) for n in (1000, 10_000)
+    )
+    if math.isnan(large - small):
+        return None
+    return Finding(f"{small:.1f} to {large:.1f} points", pairs=((large, small),))
+
+
+def table_claims() -> list[Claim]:
+    """Return the claims of Table I."""
+    claims = []
+    for method, row in TABLE.items():
+        for (column, (graph, nodes)), paper in zip(COLUMNS.items(), row, strict=True):
+            kind = {"method": method, "workload_graph": graph, "workload_nodes": nodes}
+            claims.append(
+                Claim(
+                    f"{column}: {LABELS[method]} at ratio 0.2",
+                    f"{paper:g}",
+                    lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
+                        mean(rows, "support", **kind), paper, "{:.3f}"
+                    ),
+                    EDGE_BUDGET if method == "gpa" else DEGREE_BUDGET,
+                    at_default=True,
+                )
+            )
+    for column, paper in (("FB1K", 58.5), ("FB10K", 91.4)):
+        graph, nodes = COLUMNS[column]
+        kind = {"workload_graph": graph, "workload_nodes": nodes}
+        claims.append(
+            Claim(
+                f"{column}: GPM minus RandomM at ratio 0.2",
+                f"{paper} points",
+                lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
+                    gap(rows, "random-max", **kind), paper, POINTS
+                ),
+                DEGREE_BUDGET,
+                at_default=True,
+            )
+        )
+    claims.append(
+        Claim(
+            "FB: GPM minus RandomM is larger on 10K than on 1K",
+            "58.5 to 91.4 points",
+            _gap_grows,
+            OTHER_GRAPHS,
+            at_default=True,
+        )
+    )
+    claims.append(
+        Claim(
+            "GPM is better on 10K than on 1K (FB, TW)",
+            "95.1 to 97.4%, 98.3 to 99.8%",
+            lambda rows: ordered(
+                (
+                    mean(rows, "support", method="gpm", workload_graph=g, workload_nodes=10_000),
+                    mean(rows, "support", method="gpm", workload_graph=g, workload_nodes=1000),
+                )
+                for g in ("fb", "tw")
+            ),
+            OTHER_GRAPHS,
+            at_default=True,
+        )
+    )
+    return claims
+
+
+def spread_claims() -> list[Claim]:
+    """Return the claim of the CCDF figures for each graph and side."""
+    return [
+        Claim(
+            f"{graph.upper()}10K: {kind} spread as in the whole graph "
+            "(largest distance of the CCDFs at most 0.2)",
+            "properties retained",
+            lambda rows, graph=graph, kind=kind: at_most(  # type: ignore[misc]
+                spread_distance(rows, graph, kind), 0.2, "{:.3f}"
+            ),
+            "The graph is little larger than its sample, which begins among the most connected.",
+            at_default=True,
+        )
+        for graph in ("fb", "tw")
+        for kind in ("followees", "followers")
+    ]
+
+
+def spread_distance(rows: Rows, graph: str, kind: str) -> float:
+    """Return the largest distance between the CCDFs of a graph and of its samples, on average."""
+    (whole,) = where(rows, workload_graph=graph, method="whole")
+    found = []
+    for sample in where(rows, workload_graph=graph, method="10K"):
+        at = sorted({*whole[kind], *sample[kind]})
+        shares = [_shares(row[kind], row[f"{kind}_share"], at) for row in (whole, sample)]
+        found.append(max(abs(one - other) for one, other in zip(*shares, strict=True)))
+    return sum(found) / len(found) if found else math.nan
+
+
+def _shares(counts: list[int], shares: list[float], at: list[int]) -> list[float]:
+    """Return the share with at least each count of `at`."""
+    places = (bisect_left(counts, count) for count in at)
+    return [shares[place] if place < len(shares) else 0.0 for place in places]

@@ -1,0 +1,334 @@
+"""The claims of paper 4, and how cells decide them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from papers.findings import falling, number, ordered, values, where
+from papers.model import Claim, Finding, Rows
+from papers.reasons import GRAPH_DECIDES, LONG_FINGERS, PUBLICATIONS
+from papers.world_grids import FINGERS, OVERLAYS, against_base, name_of
+
+NODES = (1000, 10_000)
+
+
+def row(graph: str, system: tuple[str, str], paper: Sequence[float], fingers: str) -> Claim:
+    """Return the claim of one line of a table: four ratios."""
+    name = graph.upper()
+
+    def find(rows: Rows) -> Finding | None:
+        ours = [
+            against_base(
+                rows, column, *system, fingers=fingers, workload_graph=graph, workload_nodes=nodes
+            )
+            for column in ("overhead", "hops_mean")
+            for nodes in NODES
+        ]
+        if any(math.isnan(value) for value in ours):
+            return None
+        words = "overhead {:.3f}, {:.3f}; path {:.3f}, {:.3f}".format(*ours)
+        return Finding(words, tuple(zip(ours, paper, strict=True)))
+
+    words = "overhead {:g}, {:g}; path {:g}, {:g}".format(*paper)
+    text = f"{name_of(*system)} against Scribe(-) on {name}1K, {name}10K; {fingers} fingers"
+    return Claim(text, words, find, GRAPH_DECIDES, at_default=True)
+
+
+def both(find: Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]], graph: str):  # type: ignore[no-untyped-def]
+    """Return the finding of pairs at both sizes and with both kinds of fingers."""
+    return lambda rows: ordered(
+        pair
+        for nodes in NODES
+        for fingers in FINGERS
+        for pair in find(rows, fingers, {"workload_graph": graph, "workload_nodes": nodes})
+    )
+
+
+def less(
+    one: tuple[str, str], other: tuple[str, str], column: str = "overhead"
+) -> Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]]:
+    """Return the pair that says one system has less of a column than another."""
+    return lambda rows, fingers, at: [
+        (
+            against_base(rows, column, *other, fingers=fingers, **at),
+            against_base(rows, column, *one, fingers=fingers, **at),
+        )
+    ]
+
+
+def orders(graph: str) -> list[Claim]:
+    """Return the claims on which systems have less overhead than which."""
+    name = graph.upper()
+    orders = [
+        ("SL has the least overhead of BeaConvey's overlays",
+         [(("SL", "pie"), (overlay, "pie")) for overlay in OVERLAYS[1:]]),
+        ("BeaConvey(S) has less overhead than BeaConvey(L)", [(("S", "pie"), ("L", "pie"))]),
+        ("Scribe gains more by long fingers: Scribe(L) below Scribe(S)",
+         [(("L", "scribe"), ("S", "scribe"))]),
+        ("iScribe gains more by short ones: iScribe(S) below iScribe(L)",
+         [(("S", "iscribe"), ("L", "iscribe"))]),
+        ("iScribe(S) has less overhead than Scribe(L)", [(("S", "iscribe"), ("L", "scribe"))]),
+        ("BeaConvey(SL, Pie) has less overhead than Scribe(-) and iScribe(-)",
+         [(("SL", "pie"), ("-", "scribe")), (("SL", "pie"), ("-", "iscribe"))]),
+    ]  # fmt: skip
+    claims = []
+    for text, pairs in orders:
+
+        def find(rows: Rows, fingers: str, at: dict[str, Any], pairs=pairs):  # type: ignore[no-untyped-def]
+            return [pair for one, other in pairs for pair in less(one, other)(rows, fingers, at)]
+
+        claims.append(
+            Claim(
+                f"{name}: {text}",
+                "on 1K and 10K",
+                both(find, graph),
+                LONG_FINGERS,
+                at_default=True,
+            )
+        )
+    return claims  # fmt: skip
+
+
+def overlay_share(rows: Rows, **at: Any) -> float:
+    """Return the share of BeaConvey's gain over Scribe(-) that the overlay alone brings."""
+    others = [
+        against_base(rows, "overhead", overlay, routing, **at)
+        for overlay in OVERLAYS
+        for routing in ("scribe", "iscribe")
+    ]
+    whole = 1 - against_base(rows, "overhead", "SL", "pie", **at)
+    return 100 * (1 - min(others)) / whole
+
+
+def mean_over(column: str, overlay: str, routing: str, over: str) -> Callable[[Rows], float]:
+    """Return a ratio to Scribe(-), mean over points."""
+
+    def find(rows: Rows) -> float:
+        found = [
+            against_base(rows, column, overlay, routing, **{over: x}) for x in values(rows, over)
+        ]
+        return math.fsum(found) / len(found) if found else math.nan
+
+    return find
+
+
+def ratio(
+    text: str,
+    paper: float,
+    find: Callable[[Rows], float],
+    why: str = PUBLICATIONS,
+    form: str = "{:.3f}",
+) -> Claim:
+    """Return the claim on a number."""
+    return Claim(
+        text,
+        form.format(paper),
+        lambda rows: number(find(rows), paper, form),
+        why,
+        at_default=True,
+    )
+
+
+def at_most_topics(rows: Rows) -> Rows:
+    """Return the rows with the most topics."""
+    return where(rows, workload_topics=10_000)
+
+
+def less_on_same(column: str) -> Callable[[Rows], Finding | None]:
+    """Return whether BeaConvey has less of a column than both other families, by overlay."""
+    return lambda rows: ordered(
+        (
+            against_base(rows, column, overlay, other, workload_topics=t),
+            against_base(rows, column, overlay, "pie", workload_topics=t),
+        )
+        for t in values(rows, "workload_topics")
+        for overlay in OVERLAYS
+        for other in ("scribe", "iscribe")
+    )
+
+
+def order_of(
+    one: tuple[str, str], other: tuple[str, str], column: str = "overhead"
+) -> Callable[[Rows], Finding | None]:
+    """Return whether one system has less of a column than another at every number of topics."""
+    return lambda rows: ordered(
+        pair
+        for t in values(rows, "workload_topics")
+        for pair in less(one, other, column)(rows, "chord", {"workload_topics": t})
+    )
+
+
+def routing_order(rows: Rows) -> Finding | None:
+    """Return whether Po has the least overhead, then Pie, then Pal, on both graphs and sizes."""
+    points = sorted({(row["workload_graph"], row["workload_nodes"]) for row in rows})
+    pairs = []
+    for graph, nodes in points:
+        at = {"workload_graph": graph, "workload_nodes": nodes}
+        po, pie, pal = (against_base(rows, "overhead", "SL", r, **at) for r in ("po", "pie", "pal"))
+        pairs += [(pie, po), (pal, pie)]
+    return ordered(pairs)
+
+
+def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -> list[Claim]:
+    """Return the claims of Tables 3 and 4: each line, and the orders among systems."""
+    name = graph.upper()
+    return [
+        *[row(graph, s, ratios, fingers) for fingers in FINGERS for s, ratios in paper.items()],
+        *orders(graph),
+        Claim(
+            f"{name}: BeaConvey(SL) has shorter paths than BeaConvey(L)",
+            "on 1K and 10K",
+            both(less(("SL", "pie"), ("L", "pie"), "hops_mean"), graph),
+            LONG_FINGERS,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: BeaConvey(SL, Pie) has shorter paths than Scribe(-) and iScribe(-)",
+            "in most cases",
+            most_paths(graph),
+            GRAPH_DECIDES,
+            at_default=True,
+        ),
+        Claim(
+            f"{name}: of what SL saves over (-), short fingers alone save 80% (1K, 10K)",
+            "over 80%",
+            by_short_fingers(graph),
+            LONG_FINGERS,
+            at_default=True,
+        ),
+    ]
+
+
+def most_paths(graph: str) -> Callable[[Rows], Finding | None]:
+    """Return whether BeaConvey(SL, Pie) has the shorter paths in most cases."""
+
+    def find(rows: Rows) -> Finding | None:
+        pairs = [
+            pair
+            for nodes in NODES
+            for fingers in FINGERS
+            for other in ("scribe", "iscribe")
+            for pair in less(("SL", "pie"), ("-", other), "hops_mean")(
+                rows, fingers, {"workload_graph": graph, "workload_nodes": nodes}
+            )
+        ]
+        if any(math.isnan(one) for pair in pairs for one in pair):
+            return None
+        kept = sum(theirs >= ours for theirs, ours in pairs)
+        return Finding(f"in {kept} of {len(pairs)} cases", pairs=((kept, len(pairs) / 2 + 0.5),))
+
+    return find
+
+
+def by_short_fingers(graph: str) -> Callable[[Rows], Finding | None]:
+    """Return the share of what SL saves that short fingers alone save, on both sizes."""
+
+    def find(rows: Rows) -> Finding | None:
+        shares = []
+        for nodes in NODES:
+            at: dict[str, Any] = {"workload_graph": graph, "workload_nodes": nodes}
+            whole, short, none = (
+                against_base(rows, "overhead", overlay, "pie", **at) for overlay in ("SL", "S", "-")
+            )
+            shares.append((none - short) / (none - whole))
+        if any(math.isnan(share) for share in shares):
+            return None
+        words = "{:.1%}, {:.1%}".format(*shares)
+        return Finding(words, pairs=tuple((share, 0.8) for share in shares))
+
+    return find
+
+
+def change(overlay: str, **at: Any) -> Callable[[Rows], float]:
+    """Return by how much iScribe on an overlay is above iScribe(-), of Scribe(-)'s overhead."""
+    return lambda rows: (
+        against_base(rows, "overhead", overlay, "iscribe", **at)
+        - against_base(rows, "overhead", "-", "iscribe", **at)
+    )
+
+
+def fifth_to_two(rows: Rows) -> Finding | None:
+    """Return whether BeaConvey(SL) has from 0.2 to 0.4 of the overhead, by Pie and by Po."""
+    points = sorted({(row["workload_graph"], row["workload_nodes"]) for row in rows})
+    found = [
+        against_base(rows, "overhead", "SL", routing, workload_graph=graph, workload_nodes=nodes)
+        for graph, nodes in points
+        for routing in ("pie", "po")
+    ]
+    if not found or any(math.isnan(one) for one in found):
+        return None
+    words = f"{min(found):.3f} to {max(found):.3f}"
+    return Finding(words, pairs=((0.4, max(found)), (min(found), 0.2)))
+
+
+def longest_by_po(over: Sequence[str], columns: Sequence[str]) -> Callable[[Rows], Finding | None]:
+    """Return whether Po has the longest paths at every point of `over`."""
+
+    def find(rows: Rows) -> Finding | None:
+        pairs = []
+        for point in sorted({tuple(row[name] for name in over) for row in rows}):
+            at = dict(zip(over, point, strict=True))
+            for column in columns:
+                po, pie, pal = (
+                    against_base(rows, column, "SL", routing, **at)
+                    for routing in ("po", "pie", "pal")
+                )
+                pairs += [(po, pie), (po, pal)]
+        return ordered(pairs)
+
+    return find
+
+
+def both_fingers_help(rows: Rows) -> Finding | None:
+    """Return whether BeaConvey has less overhead by each kind of finger, and least by both."""
+    return ordered(
+        pair
+        for t in values(rows, "workload_topics")
+        for one, other in (("SL", "S"), ("SL", "L"), ("S", "-"), ("L", "-"))
+        for pair in less((one, "pie"), (other, "pie"))(rows, "chord", {"workload_topics": t})
+    )
+
+
+def falls_with(over: str, column: str, routing: str = "pie") -> Callable[[Rows], Finding | None]:
+    """Return whether the ratio of BeaConvey(SL) to Scribe(-) falls from each point to the next."""
+
+    def find(rows: Rows) -> Finding | None:
+        found = [
+            against_base(rows, column, "SL", routing, **{over: at}) for at in values(rows, over)
+        ]
+        return ordered(falling(found), "comparisons")
+
+    return find
+
+
+def alike_at_last(column: str, families: Sequence[str]) -> Callable[[Rows], Finding | None]:
+    """Return whether the members of a family differ less with the most topics than the fewest."""
+
+    def find(rows: Rows) -> Finding | None:
+        pairs = []
+        for routing in families:
+            spreads = []
+            for t in values(rows, "workload_topics"):
+                found = [
+                    against_base(rows, column, overlay, routing, workload_topics=t)
+                    for overlay in OVERLAYS
+                ]
+                spreads.append(max(found) - min(found))
+            pairs.append((spreads[0], spreads[-1]))
+        return ordered(pairs, "families")
+
+    return find
+
+
+def gaps_of_po(rows: Rows) -> Finding | None:
+    """Return whether the paths of Po, against Scribe's, are longer at the most nodes."""
+    nodes = values(rows, "workload_nodes")
+    return ordered(
+        (
+            against_base(rows, column, "SL", "po", workload_nodes=nodes[-1]),
+            against_base(rows, column, "SL", "po", workload_nodes=nodes[0]),
+        )
+        for column in ("hops_mean", "hops_max")
+    )

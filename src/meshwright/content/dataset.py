@@ -1,0 +1,207 @@
+"""Assignments on disk: the leaf of each subscriber, every filter, and the checker's findings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from meshwright.content.assignment import Assignment, Filters
+from meshwright.content.check import Report, check_tables
+from meshwright.content.problem import Problem
+from meshwright.content.problem.dataset import Floats, lists, load_problem, matrix_of
+from meshwright.content.problem.density_file import density_json, density_of
+from meshwright.content.stored import AnyAssignment
+from meshwright.errors import InputError
+from meshwright.storage import (
+    Manifest,
+    Staging,
+    find_input,
+    open_dataset,
+    read_table,
+    staging,
+    write_table,
+)
+
+Ids = npt.NDArray[np.int32]
+
+MEASURES = ("bandwidth", "lbf", "delay_rms", "delay_max", "load_stdev")  # `check` recomputes them
+
+
+def write_assignment(
+    assignment: Assignment,
+    out: str | Path,
+    problem: str | Path,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> Manifest:
+    """Write an assignment as a dataset that names its problem.
+
+    `overrides` are the limits that replaced those of the problem's dataset, as given to
+    `Problem.with_limits`.
+    """
+    with staging(Path(out), "assignment", force=force) as stage:
+        columns = {
+            "subscriber": pa.array(np.arange(len(assignment.broker), dtype=np.int32)),
+            "broker": pa.array(assignment.broker.astype(np.int32)),
+        }
+        write_table(stage.table("assignment"), pa.table(columns))
+        return publish(stage, assignment, problem, overrides or {})
+
+
+def publish(
+    stage: Staging, assignment: AnyAssignment, problem: str | Path, overrides: Mapping[str, Any]
+) -> Manifest:
+    """Write the filters and publish a dataset whose table `assignment` is already written."""
+    filters = assignment.filters
+    columns = {
+        "broker": pa.array(filters.broker.astype(np.int32)),
+        "low": lists(filters.low),
+        "high": lists(filters.high),
+    }
+    write_table(stage.table("filters"), pa.table(columns))
+    replaced = dict(overrides)
+    if replaced.get("density") is not None:
+        replaced["density"] = density_json(replaced["density"])
+    return stage.publish(
+        {
+            "problem": str(Path(problem).absolute()),
+            "problem_digest": open_dataset(Path(problem), "problem")["digest"],
+            "overrides": replaced,
+            "method": assignment.method,
+            "parameters": _as_json(dict(assignment.parameters)),
+            "seconds": round(assignment.seconds, 3),
+            **certificate(assignment),
+        }
+    )
+
+
+def certificate(assignment: AnyAssignment) -> dict[str, Any]:
+    """Return the measures and bounds of an assignment, and the checker's findings."""
+    problem, report, measures = assignment.problem, assignment.report, assignment.measures
+    loads = measures.loads[problem.tree.leaves]
+    facts = {
+        "bandwidth": measures.bandwidth,
+        "bound": assignment.bound.value,
+        "bound_is_exact": assignment.bound.is_exact,
+        "fractional": assignment.fractional,
+        "n_candidate_boxes": assignment.notes.get("n_candidate_boxes"),
+        "lbf": measures.lbf,
+        "delay_rms": measures.delay_rms,
+        "delay_max": measures.delay_max,
+        "load_stdev": measures.load_stdev,
+        "load_min": int(loads.min()),
+        "load_max": int(loads.max()),
+        "alpha": problem.alpha,
+        "beta": problem.beta,
+        "beta_max": problem.beta_max,
+        "within_beta": report.within_beta,
+        "feasible": report.feasible,
+        "violations": report.as_dict(),
+        "obstacle": assignment.obstacle.as_dict() if assignment.obstacle else None,
+        "notes": dict(assignment.notes),
+    }
+    return {name: _as_json(value) for name, value in facts.items()}
+
+
+class Tables(NamedTuple):
+    """The tables of a dataset as they are; an id that is missing is -1, a coordinate NaN."""
+
+    subscriber: Ids  # int32[rows], in any order
+    broker: Ids  # int32[rows]
+    box_broker: Ids  # int32[boxes]
+    low: Floats  # float64[boxes, d]
+    high: Floats  # float64[boxes, d]
+
+
+def load_assignment(path: str | Path, problem: str | Path | None = None) -> Assignment:
+    """Return the assignment of a dataset; its problem is read from its own dataset."""
+    manifest, found, tables = _load(path, problem)
+    if not np.array_equal(np.sort(tables.subscriber), np.arange(found.n_subscribers)):
+        raise InputError(
+            f"'{path}' does not have each subscriber once. Assign it again, "
+            "or see what is wrong with `check_dataset`."
+        )
+    return _assignment(manifest, found, tables)
+
+
+def check_dataset(path: str | Path, problem: str | Path | None = None) -> Report:
+    """Check the tables of a dataset, valid or not."""
+    _, found, tables = _load(path, problem)
+    return check_tables(found, *tables)
+
+
+def check_claims(
+    path: str | Path, problem: str | Path | None = None
+) -> tuple[Report, tuple[str, ...]]:
+    """Return the checker's report on a dataset, and the claims of its manifest that are wrong."""
+    manifest, found, tables = _load(path, problem)
+    report = check_tables(found, *tables)
+    claimed = {name: violation["count"] for name, violation in manifest["violations"].items()}
+    counted = {violation.constraint: violation.count for violation in report.violations}
+    findings = []
+    if manifest["feasible"] != report.feasible or claimed != counted:
+        findings.append(f"violations: {counted or 'none'}, claimed {claimed or 'none'}")
+    if not report.count("assigned") and not report.count("strays"):
+        measures = _assignment(manifest, found, tables).measures
+        for name in MEASURES:
+            value = _as_json(getattr(measures, name))
+            if not _equal(manifest[name], value):
+                findings.append(f"{name}: {value}, claimed {manifest[name]}")
+    return report, tuple(findings)
+
+
+def _load(path: str | Path, problem: str | Path | None) -> tuple[Manifest, Problem, Tables]:
+    """Return the manifest of a dataset, its problem with the limits used, and its tables."""
+    directory = Path(path)
+    manifest = open_dataset(directory, "assignment")
+    overrides = dict(manifest["overrides"])
+    if "density" in overrides:
+        overrides["density"] = density_of(overrides["density"])
+    place, _ = find_input(manifest, directory, "problem", Path(problem) if problem else None)
+    found = load_problem(place).with_limits(**overrides)
+    rows = read_table(directory, "assignment", ["subscriber", "broker"])
+    boxes = read_table(directory, "filters", ["broker", "low", "high"])
+    low, high = matrix_of(boxes.column("low")), matrix_of(boxes.column("high"))
+    if low is None or high is None or low.shape != high.shape:
+        low = high = np.full((len(boxes), found.n_dimensions), np.nan)
+    subscriber, broker, box_broker = (
+        column.combine_chunks().fill_null(-1).to_numpy()
+        for column in (rows.column("subscriber"), rows.column("broker"), boxes.column("broker"))
+    )
+    return manifest, found, Tables(subscriber, broker, box_broker, low, high)
+
+
+def _assignment(manifest: Manifest, problem: Problem, tables: Tables) -> Assignment:
+    order = np.argsort(tables.box_broker, kind="stable")
+    return Assignment(
+        problem=problem,
+        method=manifest["method"],
+        broker=tables.broker[np.argsort(tables.subscriber)],
+        filters=Filters(tables.box_broker[order], tables.low[order], tables.high[order]),
+        parameters=manifest["parameters"],
+        fractional=manifest["fractional"],
+        notes=manifest["notes"],
+        seconds=manifest["seconds"],
+    )
+
+
+def _equal(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value that JSON can hold: infinity becomes null, NumPy numbers become Python's."""
+    if isinstance(value, dict):
+        return {name: _as_json(part) for name, part in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,1 @@
+"""Loops over subscribers, boxes and leaves that several methods share."""

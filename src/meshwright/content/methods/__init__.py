@@ -1,0 +1,1 @@
+"""Methods of assignment that need no linear program, one family a file."""

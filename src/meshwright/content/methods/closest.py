@@ -1,0 +1,81 @@
+"""The nearest leaf in the network space, whatever the subscriber is interested in.
+
+Yu, Agarwal, Yang (ICDE 2011), section VI: `closest` is their Closest_-b (after Aguilera et al.),
+`closest-balanced` their Closest, which drops a leaf once it has its full load at beta_max. Both
+ignore the boxes; filters are fitted to the subscribers that each leaf got.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.assignment import Assignment
+from meshwright.content.filters import fit_filters, share_from
+from meshwright.content.kernels.closest import nearest_leaves, nearest_with_room
+from meshwright.content.problem import Problem
+from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.threads import in_parts
+
+STEPS = 100_000  # subscribers between two calls of on_progress
+SHARE = 0.2  # of the time, about, for assigning; the rest is for the filters
+
+
+def closest(
+    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
+) -> Assignment:
+    """Assign each subscriber to the nearest leaf, the smaller id of equals. `seed` is not used."""
+    del seed
+    leaf_of = np.empty(problem.n_subscribers, np.int32)
+    places = problem.leaf_location
+
+    def assign(first: int, last: int) -> None:
+        nearest_leaves(problem.location[first:last], places, leaf_of[first:last])
+
+    in_parts(assign, problem.n_subscribers)
+    return with_fitted_filters(problem, "closest", leaf_of, SHARE, on_progress)
+
+
+def closest_balanced(
+    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
+) -> Assignment:
+    """Assign in the order of ids to the nearest leaf with room at beta_max. `seed` is not used.
+
+    When every leaf is full (limits are rounded down), the nearest is overloaded.
+    """
+    del seed
+    n = problem.n_subscribers
+    leaf_of = np.empty(n, np.int32)
+    places, limits = problem.leaf_location, problem.load_limits(problem.beta_max)
+    loads = np.zeros(len(limits), np.int64)
+    n_overloaded = 0
+    for first in range(0, n, STEPS):
+        some = slice(first, first + STEPS)
+        n_overloaded += nearest_with_room(
+            problem.location[some], places, limits, loads, leaf_of[some]
+        )
+        if on_progress:
+            on_progress(SHARE * min(first + STEPS, n) / n)
+    notes = {"overloaded": n_overloaded}
+    return with_fitted_filters(problem, "closest-balanced", leaf_of, SHARE, on_progress, notes)
+
+
+def with_fitted_filters(
+    problem: Problem,
+    method: str,
+    leaf_of: npt.NDArray[np.int32],
+    share: float,
+    on_progress: ProgressCallback | None,
+    notes: dict[str, Any] | None = None,
+) -> Assignment:
+    """Return the assignment of subscribers to leaves, with filters fitted to it.
+
+    `share` is the share of the time that finding `leaf_of` took.
+    """
+    if on_progress:
+        on_progress(share)
+    broker = problem.tree.leaves[leaf_of]
+    filters = fit_filters(problem, broker, share_from(share, on_progress))
+    return Assignment(problem, method, broker, filters, notes=notes or {})

@@ -1,0 +1,102 @@
+"""The table of assignment methods, and `assign`, which runs one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from meshwright.content.assignment import Assignment
+from meshwright.content.problem import Problem
+from meshwright.errors import InputError
+from meshwright.model.method import Method, check_seed, choose
+from meshwright.runtime.compile import Stopwatch
+from meshwright.runtime.progress import ProgressCallback
+
+HERE = "meshwright.content.methods"
+
+METHODS: Mapping[str, Method] = {
+    "gr": Method("each subscriber in turn where filters grow least", f"{HERE}.greedy:gr"),
+    "gr-star": Method("gr, but those with the fewest choices first", f"{HERE}.greedy:gr_star"),
+    "gr-no-latency": Method("gr without the limit on latency", f"{HERE}.greedy:gr_no_latency"),
+    "gr-evict-now": Method(
+        "gr; if no room, evict another, placed next", f"{HERE}.greedy:gr_evict_now"
+    ),
+    "gr-evict-later": Method(
+        "gr; if no room, evict another, placed last", f"{HERE}.greedy:gr_evict_later"
+    ),
+    "closest": Method("the nearest leaf, regardless of its load", f"{HERE}.closest:closest"),
+    "closest-balanced": Method("the nearest leaf with room", f"{HERE}.closest:closest_balanced"),
+    "balance": Method("the most even load within latency", f"{HERE}.balance:balance"),
+    "slp": Method(
+        "linear programs, rounding and maximum flow", "meshwright.content.slp:slp", on_spark=True
+    ),
+    "slp-leaves": Method(
+        "one linear program over all leaves", "meshwright.content.slp:slp_leaves", on_spark=True
+    ),
+}
+
+
+def assign(
+    problem: Problem,
+    method: str = "slp",
+    *,
+    seed: int = 1,
+    yardstick: bool = False,
+    on_progress: ProgressCallback | None = None,
+    **more: Any,
+) -> Assignment:
+    """Attach every subscriber to a leaf broker and give every broker its filter.
+
+    Parameters
+    ----------
+    problem
+        Subscribers, brokers and the limits to keep.
+    method
+        One of `METHODS`.
+    seed
+        Equal seeds give equal assignments.
+    yardstick
+        Also compute `fractional`, if the method does not solve the linear program itself.
+    on_progress
+        Called from time to time with the share that is done.
+    more
+        Parameters of the method.
+
+    Returns
+    -------
+    Assignment
+        A method that cannot keep every limit returns its best effort; check `feasible`.
+
+    Examples
+    --------
+    >>> from meshwright.content.problem import BrokerTree
+    >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [-1.0]])
+    >>> low = [[0.0], [8.0], [1.0], [9.0]]
+    >>> problem = Problem(tree, [[0.0]] * 4, low, [[2.0], [10.0], [3.0], [11.0]], 0.5, alpha=1)
+    >>> assignment = assign(problem, method="gr-star")
+    >>> assignment.broker.tolist(), assignment.bandwidth, assignment.feasible
+    ([1, 2, 1, 2], 6.0, True)
+
+    """
+    chosen = choose(METHODS, method)
+    check_seed(seed)
+    if problem.n_subscribers == 0:
+        raise InputError("the problem has no subscriber; there is nothing to assign.")
+    run = chosen.load()
+    watch = Stopwatch()
+    found = run(problem, seed=seed, on_progress=on_progress, **more)
+    parameters = {**found.parameters, "seed": seed}
+    assignment = replace(found, method=method, parameters=parameters, seconds=watch.seconds)
+    return with_yardstick(assignment, seed) if yardstick else assignment
+
+
+def with_yardstick(assignment: Assignment, seed: int) -> Assignment:
+    """Return the assignment with the value of the linear program, if it has none yet."""
+    if assignment.fractional is not None:
+        return assignment
+    from meshwright.content.slp import yardstick
+
+    fractional, n_boxes = yardstick(assignment.problem, seed)
+    notes = {**assignment.notes, "n_candidate_boxes": n_boxes}
+    return replace(assignment, fractional=fractional, notes=notes)

@@ -1,0 +1,180 @@
+"""Why a problem has no feasible assignment, and which limit would have to be relaxed how far.
+
+Neither alpha nor nesting can be the reason: one box around everything keeps both. Load and latency
+together can. Whether they can be kept is a question of flow from leaves to subscribers: a maximum
+flow that leaves a subscriber without a place shows a bottleneck, a set of leaves with less room
+than there are subscribers that have no other leaf in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import ceil, floor
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.methods.flow import place, tightest
+from meshwright.content.problem import Problem
+from meshwright.content.subscribers import (
+    InMemory,
+    Leaves,
+    SubscriberRows,
+    SubscriberTable,
+    Words,
+    leaves_of,
+    subscribers_of,
+)
+from meshwright.model.problem_summary import ProblemSummary
+
+N_NAMED = 5  # brokers of a bottleneck that a message names
+LARGE = 200_000  # subscribers; from here on delays are searched in coarser steps
+STEPS = (1000, 100)  # per unit of delay, for small and for large problems
+MOST_DELAY = 1000.0  # a larger delay does not limit anything
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Limits on load and latency that cannot be kept together."""
+
+    n_subscribers: int  # the bottleneck: subscribers that have only these brokers in time
+    room: int  # the number of subscribers that these brokers take at beta_max
+    brokers: tuple[str, ...]
+    beta_max: float | None  # the smallest that can be kept within latency, if there is one
+    max_delay: float | None  # the smallest, in steps, that for all makes beta_max possible, if any
+
+    def __str__(self) -> str:
+        named = ", ".join(self.brokers[:N_NAMED])
+        if len(self.brokers) > N_NAMED:
+            named += f" and {len(self.brokers) - N_NAMED:,} more"
+        remedies = []
+        if self.beta_max is not None:
+            remedies.append(f"beta_max {_rounded_up(self.beta_max)}")
+        if self.max_delay is not None:
+            remedies.append(f"max_delay {self.max_delay:g} for all")
+        could = f"it could with {' or with '.join(remedies)}" if remedies else "no limit changes it"
+        return (
+            f"load within latency cannot hold: {self.n_subscribers:,} subscribers have only "
+            f"{named} in time, with room for {self.room:,}; {could}"
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the obstacle in the form of the manifest."""
+        return {**asdict(self), "brokers": list(self.brokers)}
+
+
+Groups = tuple[Words, npt.NDArray[np.int64]]  # leaves in time as bits, and subscribers with them
+
+
+def find_obstacle(problem: Problem) -> Obstacle | None:
+    """Return the reason why a problem has no feasible assignment, None if it has one.
+
+    Cost: a maximum flow; a dozen or two if there is an obstacle.
+
+    Examples
+    --------
+    >>> from meshwright.content.problem import BrokerTree
+    >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [4.0]])
+    >>> low = np.zeros((4, 1))
+    >>> print(find_obstacle(Problem(tree, np.ones((4, 1)), low, low + 1, 0.5, beta=1.0)))
+    load within latency cannot hold: 4 subscribers have only broker-1 in time, with room for 3; \
+it could with beta_max 2 or with max_delay 6 for all
+
+    """
+    return obstacle_of(problem, InMemory(subscribers_of(problem)))
+
+
+def obstacle_of(problem: ProblemSummary, table: SubscriberTable[SubscriberRows]) -> Obstacle | None:
+    """Return the obstacle of a problem with the subscribers of a table."""
+    leaves = leaves_of(problem)
+
+    def groups(delay: float) -> Groups:
+        return table.count(partial(_in_time, leaves=leaves, delay=delay))
+
+    masks, counts = groups(0.0)
+    limits = problem.load_limits(problem.beta_max)
+    placement = place(masks, counts, limits)
+    if placement.complete:
+        return None
+    bottleneck, members = tightest(masks, placement, limits)
+    room = int(limits[bottleneck].sum())
+    now, n_now = bottleneck, members
+    while True:
+        # By Hall's theorem no smaller factor serves these, so the first that serves all is least.
+        beta_max = _factor_for(problem, now, n_now)
+        if beta_max is None:
+            break
+        limits = problem.load_limits(beta_max)
+        placement = place(masks, counts, limits, placement)
+        if placement.complete:
+            break
+        now, n_now = tightest(masks, placement, limits)
+    return Obstacle(
+        n_subscribers=members,
+        room=room,
+        brokers=tuple(problem.tree.names[broker] for broker in problem.tree.leaves[bottleneck]),
+        beta_max=beta_max,
+        max_delay=_least_delay(problem, groups),
+    )
+
+
+def _in_time(rows: SubscriberRows, leaves: Leaves, delay: float) -> Words:
+    return leaves.in_time(rows, delay)
+
+
+def _factor_for(
+    problem: ProblemSummary, leaves: npt.NDArray[np.bool_], members: int
+) -> float | None:
+    """Return the smallest load balance factor at which leaves take a number of subscribers."""
+    shares = problem.leaf_capacity[leaves] * problem.n_subscribers
+    shares = shares[shares > 0]
+    if len(shares) == 0:
+        return None
+    # Limits are whole numbers: at the factor sought, some leaf is exactly full.
+    least, most = members / shares.sum(), (members + len(shares)) / shares.sum()
+    factors = np.unique(
+        [
+            n / share
+            for share in shares.tolist()
+            for n in range(max(1, floor(least * share)), ceil(most * share) + 1)
+        ]
+    )
+    fits = [problem.load_limits(factor)[leaves].sum() >= members for factor in factors.tolist()]
+    return float(factors[fits.index(True)])
+
+
+def _least_delay(problem: ProblemSummary, groups: Callable[[float], Groups]) -> float | None:
+    """Return the smallest delay for all, in steps, at which beta_max can be kept."""
+    per_unit = STEPS[problem.n_subscribers >= LARGE]
+    limits = problem.load_limits(problem.beta_max)
+    if limits.sum() < problem.n_subscribers:
+        return None
+
+    def serves(steps: int) -> bool:
+        return place(*groups(steps / per_unit), limits).complete
+
+    low = floor(problem.delay_range[0] * per_unit)
+    high = low + 1
+    while not serves(high):
+        low, high = high, 2 * high
+        if high > MOST_DELAY * per_unit:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if serves(middle):
+            high = middle
+        else:
+            low = middle
+    return high / per_unit
+
+
+def _rounded_up(value: float) -> str:
+    """Return a number of four digits that is not below the value."""
+    text = f"{value:.4g}"
+    return (
+        text
+        if float(text) >= value
+        else f"{value + 0.5 * 10.0 ** (floor(np.log10(value)) - 3):.4g}"
+    )

@@ -1,0 +1,211 @@
+"""Problems on disk: the tables `subscribers` and `brokers`, and the limits in the manifest.
+
+Nothing here needs Spark. A million subscribers load in about a second: lists of numbers are taken
+from Arrow as whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from meshwright.content.problem.density_file import density_json, density_of
+from meshwright.errors import InputError
+from meshwright.model.broker_tree import BrokerTree
+from meshwright.model.density import Density
+from meshwright.model.names import ArrowNames, arrow_names
+from meshwright.model.problem import Problem
+from meshwright.storage import Manifest, Staging, open_dataset, read_table, staging, write_table
+
+Floats = npt.NDArray[np.float64]
+
+LIMITS = ("alpha", "beta", "beta_max", "last_hop")
+_NUMBERS = pa.list_(pa.float64())
+SUBSCRIBERS = pa.schema(
+    [
+        ("subscriber", pa.int32()),
+        ("name", pa.string()),
+        ("location", _NUMBERS),
+        ("low", _NUMBERS),
+        ("high", _NUMBERS),
+        ("max_delay", pa.float64()),
+    ]
+)
+
+
+class Subscribers(NamedTuple):
+    """Subscribers with consecutive ids, one per row."""
+
+    first: int  # id of the first row
+    names: pa.Array  # string[n]
+    location: Floats  # float64[n, network dimensions]
+    low: Floats  # float64[n, event dimensions]
+    high: Floats  # float64[n, event dimensions]
+    max_delay: Floats  # float64[n]
+
+    def as_batch(self) -> pa.RecordBatch:
+        """Return the rows of the table of subscribers."""
+        ids = pa.array(np.arange(self.first, self.first + len(self.names), dtype=np.int32))
+        points = [lists(self.location), lists(self.low), lists(self.high)]
+        columns = [ids, self.names, *points, pa.array(self.max_delay)]
+        return pa.RecordBatch.from_arrays(columns, schema=SUBSCRIBERS)
+
+
+def load_problem(path: str | Path) -> Problem:
+    """Return the problem of a dataset."""
+    directory = Path(path)
+    manifest = open_dataset(directory, "problem")
+    table = _sorted_by_id(directory, "subscribers", SUBSCRIBERS.names)
+    problem = Problem(
+        tree=load_tree(directory),
+        location=_matrix(directory, table, "location"),
+        low=_matrix(directory, table, "low"),
+        high=_matrix(directory, table, "high"),
+        max_delay=_numbers(directory, table, "max_delay"),
+        density=density_of(manifest.get("density")),
+        subscriber_names=ArrowNames(table.column("name").combine_chunks()),
+        **{limit: manifest[limit] for limit in LIMITS},
+    )
+    problem._digest.append(manifest["digest"])
+    return problem
+
+
+def load_tree(path: str | Path) -> BrokerTree:
+    """Return only the broker tree of a problem dataset."""
+    directory = Path(path)
+    columns = ["broker", "parent", "location", "capacity", "name"]
+    table = _sorted_by_id(directory, "brokers", columns)
+    return BrokerTree(
+        table.column("parent").combine_chunks().fill_null(-1).to_numpy(),
+        _matrix(directory, table, "location"),
+        _numbers(directory, table, "capacity"),
+        ArrowNames(table.column("name").combine_chunks()),
+    )
+
+
+def write_problem(
+    path: str | Path,
+    problem: Problem,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> Manifest:
+    """Write a problem in memory as a dataset."""
+    from meshwright.content.problem.latency import in_time_counts
+
+    with staging(Path(path), "problem", force=force) as stage:
+        names = arrow_names(problem.subscriber_names)
+        boxes = problem.location, problem.low, problem.high
+        batch = Subscribers(0, names, *boxes, problem.max_delay).as_batch()
+        write_table(stage.table("subscribers"), pa.Table.from_batches([batch]))
+        return publish(
+            stage,
+            tree=problem.tree,
+            limits={limit: getattr(problem, limit) for limit in LIMITS},
+            density=problem.density,
+            n_dimensions=problem.n_dimensions,
+            in_time=in_time_counts(problem),
+            max_delay=problem.delay_range,
+            digest=problem.digest,
+            parameters=parameters or {},
+        )
+
+
+def publish(
+    stage: Staging,
+    *,
+    tree: BrokerTree,
+    limits: Mapping[str, Any],
+    density: Density | None,
+    n_dimensions: int,
+    in_time: npt.NDArray[np.int64],
+    max_delay: tuple[float, float],
+    digest: str,
+    parameters: Mapping[str, Any],
+) -> Manifest:
+    """Write the brokers and publish a dataset whose subscribers are already written.
+
+    `in_time` is the histogram of leaves in time per subscriber, `max_delay` the smallest and the
+    largest delay.
+    """
+    from meshwright.content.problem.latency import spread_of
+
+    brokers = {
+        "broker": pa.array(np.arange(tree.n_brokers, dtype=np.int32)),
+        "parent": pa.array(tree.parent, pa.int32(), mask=tree.parent < 0),
+        "name": arrow_names(tree.names),
+        "location": lists(tree.location),
+        "capacity": pa.array(tree.capacity),
+    }
+    write_table(stage.table("brokers"), pa.table(brokers))
+    facts = {
+        "n_subscribers": int(in_time.sum()),
+        "n_brokers": tree.n_brokers - 1,  # without the publisher
+        "n_leaves": len(tree.leaves),
+        "n_levels": int(tree.depth.max()),
+        "n_dimensions": n_dimensions,
+        "in_time": spread_of(in_time),
+        **limits,
+        "max_delay": max_delay,
+        "parameters": dict(parameters),
+        "digest": digest,
+    }
+    if density is not None:
+        facts["density"] = density_json(density)
+    return stage.publish(facts)
+
+
+def lists(matrix: Floats) -> pa.ListArray:
+    """Return the rows of a matrix as Arrow lists."""
+    n, k = matrix.shape
+    offsets = np.arange(0, n * k + 1, k, dtype=np.int32) if k else np.zeros(n + 1, np.int32)
+    return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(matrix).ravel())
+
+
+def matrix_of(column: pa.ChunkedArray) -> Floats | None:
+    """Return Arrow lists as a matrix, or None if their lengths differ or a number is missing."""
+    rows = []
+    for chunk in column.chunks:
+        if len(chunk) == 0:
+            continue
+        values, lengths = chunk.flatten(), np.diff(chunk.offsets.to_numpy())
+        if chunk.null_count or values.null_count or (lengths != lengths[0]).any():
+            return None
+        rows.append(values.to_numpy(zero_copy_only=False).reshape(len(chunk), -1))
+    if len({part.shape[1] for part in rows}) != 1:
+        return None
+    return np.concatenate(rows) if len(rows) > 1 else rows[0]
+
+
+def _sorted_by_id(directory: Path, table: str, columns: list[str]) -> pa.Table:
+    """Return a table sorted by its ids, which must be 0, 1, 2, ..."""
+    rows = read_table(directory, table, columns)
+    ids = np.arange(len(rows))
+    if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
+        rows = rows.sort_by(columns[0])
+        if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
+            raise _damaged(directory, f"the ids of its {table} are not 0..{len(ids) - 1}")
+    return rows
+
+
+def _matrix(directory: Path, table: pa.Table, column: str) -> Floats:
+    matrix = matrix_of(table.column(column))
+    if matrix is None:
+        raise _damaged(directory, f"the lists in column {column!r} are missing or differ in length")
+    return matrix
+
+
+def _numbers(directory: Path, table: pa.Table, column: str) -> Floats:
+    numbers: Floats = table.column(column).to_numpy()
+    if table.column(column).null_count:
+        raise _damaged(directory, f"a number is missing in column {column!r}")
+    return numbers
+
+
+def _damaged(directory: Path, why: str) -> InputError:
+    return InputError(f"'{directory}' is damaged: {why}. Create the problem again.")

@@ -1,0 +1,234 @@
+"""Synthetic problems in memory: their arguments, workload sets and broker trees.
+
+The paper's values hold for arguments that are not given (docs/content.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.problem.workload_sets import (
+    Floats,
+    GoogleGroups,
+    GridHotSpots,
+    Ints,
+    NewsFeeds,
+    WorkloadSet,
+)
+from meshwright.errors import InputError, unknown_choice
+from meshwright.model.broker_tree import BrokerTree
+from meshwright.model.instance import MOST_IDS
+from meshwright.model.names import NumberedNames
+from meshwright.model.problem import Problem
+
+SETS = (1, 2, 3)
+DEGREES = ("low", "high")
+LATENCIES = ("tight", "loose")
+LEVELS = ("one", "many")
+OUT_DEGREE = 15
+BROKERS = {"one": 100, "many": 200}
+MAX_DELAY = 0.3
+BETAS = {1: (1.5, 1.8), 2: (2.3, 2.5), 3: (1.3, 1.5)}  # one level: beta, beta_max of each set
+MANY = {"tight": (0.2, 7.0, 8.0), "loose": (1.0, 1.3, 1.5)}  # max_delay, beta, beta_max
+MOST_BROKERS = 100_000  # every subscriber is compared with every leaf
+MARGIN = 8  # a cut leaves at least 1/MARGIN of the brokers on each side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentArguments:
+    """The complete arguments of one synthetic problem."""
+
+    set: int
+    subscribers: int = 100_000
+    brokers: int  # inner ones included, the publisher not
+    skew: str | None  # set 1 only
+    broad: str | None  # set 1 only
+    max_out_degree: int | None  # None: one level
+    max_delay: float
+    alpha: int = 3
+    beta: float
+    beta_max: float
+    last_hop: bool = False
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.subscribers <= MOST_IDS:
+            raise InputError(f"--subscribers is {self.subscribers}; give 1 to {MOST_IDS:,}.")
+        if not 1 <= self.brokers <= MOST_BROKERS:
+            raise InputError(f"--brokers is {self.brokers}; give 1 to {MOST_BROKERS:,}.")
+        if self.max_out_degree is not None and self.max_out_degree < 2:
+            raise InputError(
+                f"--max-out-degree is {self.max_out_degree}; give 2 or more (the paper uses 15)."
+            )
+        check_limits(self.max_delay, self.alpha, self.beta, self.beta_max)
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"seed is {self.seed}; give a whole number from 0 to 2^63 - 1.")
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits as a problem and its manifest hold them."""
+        return {name: getattr(self, name) for name in ("alpha", "beta", "beta_max", "last_hop")}
+
+
+def content_arguments(
+    *,
+    set: int = 1,
+    brokers: int | None = None,
+    skew: str | None = None,
+    broad: str | None = None,
+    levels: str = "one",
+    max_out_degree: int | None = None,
+    latency: str | None = None,
+    max_delay: float | None = None,
+    beta: float | None = None,
+    beta_max: float | None = None,
+    **more: Any,
+) -> ContentArguments:
+    """Return the arguments of a synthetic problem, with the paper's values where none are given.
+
+    `more` are fields of `ContentArguments` with a default of their own.
+
+    Examples
+    --------
+    >>> found = content_arguments(set=1, levels="many", latency="tight")
+    >>> found.brokers, found.max_out_degree, found.max_delay, found.beta, found.beta_max
+    (200, 15, 0.2, 7.0, 8.0)
+
+    """
+    if set not in SETS:
+        raise unknown_choice("set", set, map(str, SETS))
+    if levels not in LEVELS:
+        raise unknown_choice("--levels", levels, LEVELS)
+    for name, choice in (("--skew", skew), ("--broad", broad)):
+        if choice is not None and set != 1:
+            raise InputError(f"{name} belongs to set 1, not to set {set}. Leave it out.")
+        if choice is not None and choice not in DEGREES:
+            raise unknown_choice(name, choice, DEGREES)
+    if levels == "one" and (latency is not None or max_out_degree is not None):
+        name = "--latency" if latency is not None else "--max-out-degree"
+        raise InputError(f"{name} belongs to trees of several levels; add --levels many.")
+    if latency is not None and latency not in LATENCIES:
+        raise unknown_choice("--latency", latency, LATENCIES)
+    if levels == "many":
+        delay, low, high = MANY[latency or "loose"]
+        max_out_degree = OUT_DEGREE if max_out_degree is None else max_out_degree
+    else:
+        delay, (low, high) = MAX_DELAY, BETAS[set]
+    if beta is None:
+        beta = low if beta_max is None else min(low, beta_max)
+    return ContentArguments(
+        set=set,
+        brokers=BROKERS[levels] if brokers is None else brokers,
+        skew=(skew or "high") if set == 1 else None,
+        broad=(broad or "low") if set == 1 else None,
+        max_out_degree=max_out_degree,
+        max_delay=delay if max_delay is None else max_delay,
+        beta=beta,
+        beta_max=max(high, beta) if beta_max is None else beta_max,
+        **more,
+    )
+
+
+def check_limits(max_delay: float, alpha: int, beta: float, beta_max: float) -> None:
+    """Raise InputError if the limits of a problem are out of range."""
+    if not 0 <= max_delay < float("inf"):
+        raise InputError(f"--max-delay is {max_delay}; give 0 or more (the paper uses 0.3).")
+    if alpha < 1:
+        raise InputError(f"--alpha is {alpha}; give 1 or more boxes per filter.")
+    if not 1 <= beta <= beta_max < float("inf"):
+        raise InputError(
+            f"--beta is {beta} and --beta-max is {beta_max}; give 1 <= beta <= beta-max."
+        )
+
+
+def draw_problem(arguments: ContentArguments) -> Problem:
+    """Return a synthetic problem in memory, without Spark: the problem that `generate` writes."""
+    drawn = workload_set(arguments)
+    rows = drawn.subscribers(0, arguments.subscribers)
+    delay = np.array(arguments.max_delay)
+    return Problem(broker_tree(drawn, arguments), *rows, delay, **arguments.limits)
+
+
+def workload_set(arguments: ContentArguments) -> WorkloadSet:
+    """Return the workload set that the arguments name."""
+    if arguments.set == 1:
+        skew, broad = str(arguments.skew), str(arguments.broad)
+        return GoogleGroups(arguments.seed, skew=skew, broad=broad)
+    return NewsFeeds(arguments.seed) if arguments.set == 2 else GridHotSpots(arguments.seed)
+
+
+def broker_tree(drawn: WorkloadSet, arguments: ContentArguments) -> BrokerTree:
+    """Return the broker tree of a workload set; the publisher is the last row."""
+    n = arguments.brokers
+    places = drawn.brokers(n)
+    if arguments.max_out_degree is None:
+        parent = np.full(n, n)
+    else:
+        parent = build_broker_tree(places, arguments.max_out_degree)
+        parent = np.where(parent < 0, n, parent)
+    names = [*NumberedNames("broker", n), "publisher"]
+    return BrokerTree(np.append(parent, -1), np.vstack((places, drawn.publisher)), names=names)
+
+
+def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int32]:
+    """Return the parent of each broker, -1 for the publisher's children.
+
+    Brokers close to each other become children of one of them: the set of brokers is bisected at
+    its widest gaps (docs/content.md). Nothing is random.
+
+    Parameters
+    ----------
+    places
+        float64[brokers, network dimensions], the locations.
+    max_out_degree
+        Maximum number of children of a broker or the publisher, at least 2.
+
+    Examples
+    --------
+    >>> build_broker_tree(np.array([[0.0], [1.0], [2.0], [9.0]]), 2).tolist()
+    [1, -1, 1, -1]
+
+    """
+    parent = np.full(len(places), -1, np.int32)
+    todo = [(-1, np.arange(len(places)))]
+    while todo:
+        above, ids = todo.pop()
+        parent[ids] = above
+        if len(ids) <= max_out_degree:
+            continue
+        most = 1  # brokers in the subtree of one child
+        while max_out_degree * most < len(ids):
+            most = 1 + max_out_degree * most
+        for part in _bisect(places, ids, most, max_out_degree):
+            off = places[part] - places[part].mean(axis=0)
+            head = int(part[np.argmin((off * off).sum(axis=1))])
+            parent[head] = above
+            todo.append((head, part[part != head]))
+    return parent
+
+
+def _bisect(places: Floats, ids: Ints, most: int, parts: int) -> list[Ints]:
+    """Return the brokers in at most `parts` parts of at most `most` brokers each."""
+    if len(ids) <= most:
+        return [ids]
+    n = len(ids)
+    points = places[ids]
+    axis = int(np.argmax(np.ptp(points, axis=0)))
+    order = np.argsort(points[:, axis], kind="stable")
+    cut = np.arange(-(-n // MARGIN), n - -(-n // MARGIN) + 1)
+    needed = -(-cut // most) - (-(n - cut) // most)
+    cut = cut[needed <= parts]
+    along = points[order, axis]
+    gap = along[cut] - along[cut - 1]
+    best = int(cut[np.lexsort((cut, np.abs(2 * cut - n), -gap))[0]])
+    left, right = np.sort(ids[order[:best]]), np.sort(ids[order[best:]])
+    spare = parts - (-(-best // most)) - (-(-(n - best) // most))
+    to_left = -(-best // most) + spare * best // n
+    return [
+        *_bisect(places, left, most, to_left),
+        *_bisect(places, right, most, parts - to_left),
+    ]

@@ -1,0 +1,1 @@
+"""Loops of SLP over subscribers and boxes."""

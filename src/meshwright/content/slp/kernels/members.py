@@ -1,0 +1,88 @@
+"""Passes over members: their clusters, the targets that cover them, their groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meshwright.runtime.compile import kernel
+
+
+@kernel
+def enclose(members, splits, boxes):
+    """Extend the box of each member's cluster to hold its subscription.
+
+    `members` is (location, low, high), `splits` a `SplitTree`; writes `boxes`, a row per cluster.
+    """
+    location, low, high = members
+    n_network, n_events = location.shape[1], low.shape[1]
+    for j in range(len(low)):
+        at = 0 if len(splits.axis) else -1
+        while at >= 0:
+            k = splits.axis[at]
+            if k < n_network:
+                value = location[j, k]
+            elif k < n_network + n_events:
+                value = low[j, k - n_network]
+            else:
+                value = high[j, k - n_network - n_events]
+            at = splits.left[at] if value <= splits.threshold[at] else splits.right[at]
+        for k in range(n_events):
+            boxes.low[~at, k] = min(boxes.low[~at, k], low[j, k])
+            boxes.high[~at, k] = max(boxes.high[~at, k], high[j, k])
+
+
+@kernel
+def cover(members, filters, span, out):
+    """Write, for the members of a range, the targets in time that have a box around each.
+
+    `members` is (low, high, targets), `filters` a `TargetFilters`; `out` has rows of bits.
+    """
+    low, high, targets = members
+    for j in range(span[0], span[1]):
+        for word in range(targets.shape[1]):
+            out[j, word] = np.uint64(0)
+        for b in range(len(filters.owners)):
+            inside = True
+            for k in range(low.shape[1]):
+                if low[j, k] < filters.boxes.low[b, k] or high[j, k] > filters.boxes.high[b, k]:
+                    inside = False
+                    break
+            if inside:
+                for word in range(targets.shape[1]):
+                    out[j, word] |= filters.owners[b, word]
+        for word in range(targets.shape[1]):
+            out[j, word] &= targets[j, word]
+
+
+@kernel
+def join_leaves(in_time, target_of_leaf, out):
+    """Write the targets, as bits, that the leaves in time belong to (target -1: to none)."""
+    for j in range(len(in_time)):
+        for word in range(out.shape[1]):
+            out[j, word] = np.uint64(0)
+        for i in range(len(target_of_leaf)):
+            target = target_of_leaf[i]
+            if target >= 0 and (in_time[j, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
+                out[j, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
+
+
+@kernel
+def find_last(rows, words, out):
+    """Write the place of the last of the sorted `rows` that is not after each row of `words`.
+
+    Rows are compared word by word. If all of them are after, the place is 0.
+    """
+    for j in range(len(words)):
+        first, last = 0, len(rows)
+        while last - first > 1:
+            middle = (first + last) // 2
+            is_after = False
+            for word in range(words.shape[1]):
+                if rows[middle, word] != words[j, word]:
+                    is_after = rows[middle, word] > words[j, word]
+                    break
+            if is_after:
+                last = middle
+            else:
+                first = middle
+        out[j] = first

@@ -1,0 +1,254 @@
+"""SLP for one level: divide members among targets at little bandwidth (section IV).
+
+1. Preliminary filters: solve the linear program on a sample and round it; add members that the
+   rounded filters do not cover to the program, until nearly all are covered (Algorithm 1; see
+   `docs/methods/slp.md` for the differences and the reasons).
+2. Every member goes to a target that covers it, by maximum flow, at the lowest load factor.
+3. Filters are fitted to the members of each target (section IV-C). The fitted boxes are pruned and
+   all members placed again while that saves bandwidth.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.boxes import Boxes, box_volumes
+from meshwright.content.kernels.volume import union_volume
+from meshwright.content.methods.flow import place
+from meshwright.content.slp.candidates import candidate_boxes, grow_splits
+from meshwright.content.slp.members import (
+    Members,
+    MemberTable,
+    Partition,
+    TargetFilters,
+    count_cells,
+    draw,
+    partition_by,
+    super_subscriptions,
+    uncovered,
+)
+from meshwright.content.slp.program import Fraction, Program
+from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
+from meshwright.model.density import DensityTable
+from meshwright.runtime.progress import ProgressCallback
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+LOAD_STEP = 1.02  # growth of the load factor while some members find no place
+LEAST_BOXES = 100  # candidates that a division among few targets may choose from
+MOST_ROUNDS = 12  # of the linear program; members uncovered then are covered by more boxes
+MOST_UNCOVERED = 20_000  # members that are covered together when boxes are added for them
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parameters of SLP; load_sample, clusters and epsilon have the paper's values."""
+
+    load_sample: int = 10  # subscribers per target whose load the linear program counts
+    clusters: int = 5  # super-subscriptions per target, at most
+    boxes: int = 3  # candidates per target, at most; fewer super-subscriptions are made to keep it
+    sample: int = 100  # subscribers per target that clusters and pruned boxes are made for
+    epsilon: float = 0.1  # share by which boxes are made longer before coverage is tested
+    rest: float = 0.001  # share of uncovered subscribers that needs no further linear program
+    cover_rows: int = 3  # uncovered subscribers per target that are added to it, at most
+    roundings: int = 6  # of the fractional solution
+    finalists: int = 2  # best roundings that are tightened
+    tightenings: int = 8  # times that filters are fitted and pruned again, at most
+
+
+class Limits(NamedTuple):
+    """The limits of a division among targets."""
+
+    fair: Floats  # float64[n_targets], the load of each target at load factor 1
+    alpha: int
+    beta: float
+    beta_max: float
+
+    def room(self, factor: float, share: float = 1.0) -> npt.NDArray[np.int64]:
+        """Return the largest load of each target, of all members or of a sample of that share."""
+        return np.floor(factor * share * self.fair * (1 + 1e-12)).astype(np.int64)
+
+
+class Relaxed(NamedTuple):
+    """The linear program when nearly all members are covered."""
+
+    boxes: Boxes
+    volume: Floats
+    program: Program
+    fraction: Fraction
+    reference: Members
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Division:
+    """A division of all members among targets, and the boxes that fit it."""
+
+    partition: Partition
+    factor: float  # the load factor that it keeps
+    boxes: Boxes  # at most alpha per target, sorted by target
+    owner: npt.NDArray[np.int32]  # the target of each box
+    bandwidth: float
+    relaxed: Relaxed | None = None
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """A key for comparison, smaller is better: members without a place, then bandwidth."""
+        return self.partition.n_left, self.bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class OneLevel:
+    """Divides a table of members among targets."""
+
+    table: MemberTable
+    limits: Limits
+    density: DensityTable
+    settings: Settings
+    seed: int
+    on_progress: ProgressCallback
+
+    def divide(self) -> Division:
+        """Return the best division found; members that find no place have no target."""
+        relaxed = self.relax()
+        found = []
+        for number, taken in enumerate(self._roundings(relaxed)):
+            filters = filters_of(taken, relaxed.boxes).expanded(self.settings.epsilon)
+            found.append(self._place(filters))
+            self.on_progress(0.6 + 0.2 * (number + 1) / self.settings.roundings)
+        found.sort(key=lambda division: division.rank)
+        best = found[0]
+        for number, division in enumerate(found[: self.settings.finalists]):
+            tight = self._tighten(division, relaxed.reference)
+            best = min(best, tight, key=lambda division: division.rank)
+            self.on_progress(0.8 + 0.2 * (number + 1) / self.settings.finalists)
+        return replace(best, relaxed=relaxed)
+
+    def relax(self) -> Relaxed:
+        """Solve the linear program, with more rows each time, until rounding covers nearly all."""
+        settings, seed, n = self.settings, self.seed, len(self.limits.fair)
+        reference = draw(self.table, settings.sample * n, seed)
+        boxes = self._candidates(reference)
+        volumes = box_volumes(boxes, self.density)
+        load_sample = draw(self.table, settings.load_sample * n, seed + 1)
+        room = self.limits.beta * self.limits.fair * (load_sample.size / self.table.size)
+        program = Program(boxes, volumes, load_sample, reference, room, self.limits.alpha)
+        random = np.random.default_rng([seed, 1])
+        n_rows = load_sample.size
+        for round_ in range(MOST_ROUNDS):
+            fraction = program.solve()
+            self.on_progress(0.6 * (1 - 0.5 ** (round_ + 1)))
+            filters = filters_of(round_up(fraction.share, n_rows, random), boxes)
+            filters = filters.expanded(settings.epsilon)
+            most = settings.cover_rows * n
+            count, some = uncovered(self.table, filters, most, seed + 2 + round_)
+            if count <= settings.rest * self.table.size:
+                break
+            program.add_cover(some)
+            n_rows += some.size
+        return Relaxed(boxes, volumes, program, fraction, reference, n_rows)
+
+    def _candidates(self, reference: Members) -> Boxes:
+        """Return candidate boxes, of as many super-subscriptions as keep their number in bounds."""
+        n_targets = len(self.limits.fair)
+        count = self.settings.clusters * n_targets
+        most = max(self.settings.boxes * n_targets, LEAST_BOXES)
+        while True:
+            splits = grow_splits(reference.location, reference.low, reference.high, count)
+            boxes = candidate_boxes(super_subscriptions(self.table, splits))
+            if boxes.size <= most or splits.n_clusters == 1:
+                return boxes
+            # Boxes grow a little faster than clusters; each try costs a second of minutes.
+            count = max(1, int(splits.n_clusters * min(0.9, most / boxes.size)))
+
+    def _roundings(self, relaxed: Relaxed) -> Iterator[Bools]:
+        """Yield selections of boxes that cover all members, each from its own rounding."""
+        boxes, volume, sample = relaxed.boxes, relaxed.volume, relaxed.reference
+        room = self.limits.room(self.limits.beta, sample.size / self.table.size)
+        for number in range(self.settings.roundings):
+            random = np.random.default_rng([self.seed, 2, number])
+            taken = round_up(relaxed.fraction.share, relaxed.n_rows, random)
+            taken = complete(taken, boxes, volume, sample)
+            taken = self._cover_all(taken, boxes, volume, self.settings.epsilon)
+            placed = PlacedSample(sample, boxes, taken, room)
+            placed.relieve(volume)
+            placed.prune(volume, self.limits.alpha)
+            yield self._cover_all(placed.taken, boxes, volume, self.settings.epsilon)
+
+    def _cover_all(self, taken: Bools, boxes: Boxes, volume: Floats, epsilon: float) -> Bools:
+        """Return the boxes taken and those that are needed to cover all members."""
+        while True:
+            filters = filters_of(taken, boxes).expanded(epsilon)
+            count, some = uncovered(self.table, filters, MOST_UNCOVERED, 0)
+            if count == 0:
+                return taken
+            taken = complete(taken, boxes, volume, some)
+
+    def _place(self, filters: TargetFilters) -> Division:
+        """Place all members by maximum flow, at a load factor that grows from beta to beta_max."""
+        limits = self.limits
+        cells = count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
+        placement = None
+        for factor in load_factors(limits.beta, limits.beta_max):
+            placement = place(cells.masks, cells.members, limits.room(factor), placement)
+            if placement.complete:
+                break
+        assert placement is not None
+        partition = partition_by(self.table, cells, placement, len(limits.fair))
+        boxes, owner = self.table.fit(
+            partition.target_of, partition.loads, limits.alpha, self.density
+        )
+        bandwidth = _bandwidth(boxes, owner, self.density)
+        return Division(partition, factor, boxes, owner, bandwidth)
+
+    def _tighten(self, division: Division, sample: Members) -> Division:
+        """Return a division that is not worse: prune the fitted boxes and place all again.
+
+        Boxes fitted to the members of a target are smaller than the candidates, and hold more than
+        these members, so some can be dropped and their members go elsewhere. This is repeated
+        until it saves nothing.
+        """
+        room = self.limits.room(division.factor, sample.size / self.table.size)
+        if division.partition.n_left:
+            return division  # its boxes do not hold all members
+        for _ in range(self.settings.tightenings):
+            boxes, owner = division.boxes, division.owner
+            taken = np.zeros((len(self.limits.fair), len(owner)), np.bool_)
+            taken[owner, np.arange(len(owner))] = True
+            placed = PlacedSample(sample, boxes, taken, room)
+            volume = box_volumes(boxes, self.density)
+            placed.prune(volume, self.limits.alpha)
+            kept = self._cover_all(placed.taken, boxes, volume, 0.0)
+            if (kept == taken).all():
+                return division
+            other = self._place(filters_of(kept, boxes))
+            if other.rank >= division.rank:
+                return division
+            division = other
+        return division
+
+
+def load_factors(beta: float, beta_max: float) -> Iterator[float]:
+    """Yield the load factors to try: beta, 2% more each time, and beta_max."""
+    factor = beta
+    while factor < beta_max:
+        yield factor
+        factor *= LOAD_STEP
+    yield beta_max
+
+
+def _bandwidth(boxes: Boxes, owner: npt.NDArray[np.int32], density: DensityTable) -> float:
+    """Return the volume of the owners' filters, each a union of boxes; rows are sorted by owner."""
+    starts = np.unique(owner, return_index=True)[1].tolist()
+    corners = boxes.corners
+    return sum(
+        float(union_volume(corners[first:last], density))
+        for first, last in itertools.pairwise([*starts, len(owner)])
+    )

@@ -1,0 +1,203 @@
+"""The linear program of section IV-A.1: which boxes belong to which target's filter.
+
+Columns: y (target i has box k), x (subscriber j of the load sample is at target i), and s (by how
+much target i exceeds its load). Rows, with the paper's names:
+
+- (C1) a target has at most alpha boxes;
+- (C2) each subscriber of the load sample is at a target in time;
+- (C3) the load of a target, less s, is within beta: soft, because a random sample can be infeasible
+  by itself; a unit of s costs as much as the largest box;
+- (C4) a subscriber at a target is inside one of its boxes.
+
+A subscriber outside the load sample needs no x: it is equivalent to demand, in one row over the y
+alone, that some target in time has a box that holds it. Such rows are added to the solved program,
+and the dual simplex method continues from the last solution. Of a target's boxes that serve the
+same subscribers, only the smallest gets a column, as the others are never better. The box that
+holds everything always has one, so that every row can be met.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.boxes import Boxes
+from meshwright.content.slp.members import Members, held
+from meshwright.content.subscribers import unpack
+from meshwright.errors import SolverError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+
+class Fraction(NamedTuple):
+    """An optimal fractional solution: how much of each box each target has."""
+
+    value: float  # in units of volume, penalties left out
+    overload: float  # subscribers of the load sample that no target has room for
+    share: Floats  # float64[n_targets, n_boxes]
+
+
+class Program:
+    """A linear program that grows by rows; `solve` continues from the last solution."""
+
+    def __init__(
+        self,
+        boxes: Boxes,
+        volume: Floats,
+        load_sample: Members,
+        reference: Members,
+        room: Floats,
+        alpha: int,
+    ) -> None:
+        """Build the program.
+
+        `volume` is the cost of each box, `room` the number of subscribers of the load sample that
+        each target may have. Boxes of a target that serve the same part of `reference`, a larger
+        sample, share one column.
+        """
+        self._boxes = boxes
+        self._n_targets = len(room)
+        self._scale = float(volume.max(initial=0.0)) or 1.0
+        self._volume = volume / self._scale
+        self.target, self.box = distinct_columns(boxes, volume, load_sample, reference, len(room))
+        self._solver = _new_solver()
+        self.n_solved = 0
+        self.n_cover_rows = 0
+        self._pass_model(load_sample, room, alpha)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of pairs of a target and a box to choose from."""
+        return len(self.target)
+
+    def _pass_model(self, load_sample: Members, room: Floats, alpha: int) -> None:
+        import highspy
+        from scipy import sparse
+
+        n, n_y, n_load = self._n_targets, self.n_columns, load_sample.size
+        subscriber, target = np.nonzero(unpack(load_sample.targets, n))  # of each x
+        n_x = len(subscriber)
+        served = self._served(load_sample)
+        # (C4) has a row per x, with the columns of its target whose box holds the subscription.
+        by_target = [np.flatnonzero(self.target == i) for i in range(n)]
+        rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for x, (j, i) in enumerate(zip(subscriber.tolist(), target.tolist(), strict=True)):
+            columns.append(by_target[i][served[j, by_target[i]]])
+            rows.append(np.full(len(columns[-1]), x))
+        at = (np.concatenate(rows), np.concatenate(columns))
+
+        def incidence(row: npt.NDArray[np.intp] | Ints, n_rows: int) -> Any:
+            return sparse.csr_array(
+                (np.ones(len(row)), (row, np.arange(len(row)))), shape=(n_rows, len(row))
+            )
+
+        matrix = sparse.block_array(
+            [
+                [incidence(self.target, n), None, None],
+                [None, incidence(subscriber, n_load), None],
+                [None, incidence(target, n), -sparse.eye(n)],
+                [sparse.csr_array((-np.ones(len(at[0])), at), (n_x, n_y)), sparse.eye(n_x), None],
+            ],
+            format="csr",
+        )
+        infinite = highspy.kHighsInf
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_ = np.concatenate((self._volume[self.box], np.zeros(n_x), np.ones(n)))
+        model.col_lower_ = np.zeros(matrix.shape[1])
+        model.col_upper_ = np.concatenate((np.ones(n_y + n_x), np.full(n, infinite)))
+        low, no_limit = np.full(n, -infinite), np.full(n_load, infinite)
+        model.row_lower_ = np.concatenate((low, np.ones(n_load), low, np.full(n_x, -infinite)))
+        model.row_upper_ = np.concatenate((np.full(n, float(alpha)), no_limit, room, np.zeros(n_x)))
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = matrix.indptr
+        model.a_matrix_.index_ = matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        self._solver.passModel(model)
+
+    def _served(self, members: Members) -> npt.NDArray[np.bool_]:
+        """Return a row per subscriber: the columns whose box holds its subscription."""
+        return held(members, self._boxes)[:, self.box]
+
+    def add_cover(self, members: Members) -> None:
+        """Add the rows that some target covers each of these subscribers."""
+        import highspy
+
+        covers = self._served(members) & unpack(members.targets, self._n_targets)[:, self.target]
+        covers = np.unique(covers, axis=0)
+        if len(covers) == 0:
+            return
+        rows, columns = np.nonzero(covers)
+        starts = np.searchsorted(rows, np.arange(len(covers))).astype(np.int32)
+        self._solver.addRows(
+            len(covers),
+            np.ones(len(covers)),
+            np.full(len(covers), highspy.kHighsInf),
+            len(columns),
+            starts,
+            columns.astype(np.int32),
+            np.ones(len(columns)),
+        )
+        self.n_cover_rows += len(covers)
+
+    def solve(self) -> Fraction:
+        """Return an optimal fractional solution."""
+        import highspy
+
+        # The first solution comes from an interior point method and a crossover to a basis, in half
+        # the time of the simplex method; later ones start from that basis.
+        self._solver.setOptionValue("solver", "simplex" if self.n_solved else "ipm")
+        self._solver.run()
+        self.n_solved += 1
+        status = self._solver.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            name = self._solver.modelStatusToString(status)
+            raise SolverError(
+                f"the linear program ended as {name!r} instead of optimal. "
+                "Try another --seed, or a greedy method (gr-star).",
+                name,
+            )
+        values = np.array(self._solver.getSolution().col_value)
+        y = np.clip(values[: self.n_columns], 0.0, 1.0)
+        share = np.zeros((self._n_targets, len(self._volume)))
+        share[self.target, self.box] = y
+        value = float((self._volume[self.box] * y).sum()) * self._scale
+        return Fraction(value, float(values[len(values) - self._n_targets :].sum()), share)
+
+
+def distinct_columns(
+    boxes: Boxes, volume: Floats, load_sample: Members, reference: Members, n_targets: int
+) -> tuple[Ints, Ints]:
+    """Return the pairs (target, box) that get a column: the smallest box of each set served."""
+    order = np.lexsort((np.arange(len(volume)), volume))
+    inside = np.vstack((held(load_sample, boxes), held(reference, boxes)))[:, order]
+    in_time = np.vstack(
+        (unpack(load_sample.targets, n_targets), unpack(reference.targets, n_targets))
+    )
+    targets, found = [], []
+    for target in range(n_targets):
+        served = np.packbits(inside[in_time[:, target]], axis=0)
+        seen: set[bytes] = {bytes(len(served))}  # a box that serves nobody gets none
+        for position in range(len(order)):
+            key = served[:, position].tobytes()
+            if key not in seen or (position == len(order) - 1 and len(served)):
+                seen.add(key)
+                targets.append(target)
+                found.append(order[position])
+    return np.array(targets, np.int32), np.array(found, np.int32)
+
+
+def _new_solver() -> Any:
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in {
+        "output_flag": False,
+        "threads": 1,  # one order of pivots on every machine
+        "random_seed": 1,
+    }.items():
+        solver.setOptionValue(name, value)
+    return solver

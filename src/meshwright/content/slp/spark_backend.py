@@ -1,0 +1,242 @@
+"""`slp` on Spark, from a problem dataset to an assignment dataset: for more than memory holds.
+
+The result equals that in memory. The driver holds samples, linear programs, counts of groups and
+filters; the subscribers stay in tables. Those at a broker are in a directory of their own, written
+when they were moved there, so each division reads only its own rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from meshwright.content.assignment import Filters
+from meshwright.content.bound import bound_of
+from meshwright.content.check import (
+    Attached,
+    Faults,
+    Report,
+    Violation,
+    faults_task,
+    report_of,
+    sort_boxes,
+)
+from meshwright.content.dataset import publish
+from meshwright.content.engine import choose_engine
+from meshwright.content.measures import Measures, Service, measures_of, serve
+from meshwright.content.obstacle import obstacle_of
+from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS
+from meshwright.content.slp.down_the_tree import fit_to_leaves, run
+from meshwright.content.slp.members import Members, frame_of_rows, join_frames, members_of
+from meshwright.content.slp.one_level import Settings
+from meshwright.content.spark_subscribers import SparkTable, schema_of
+from meshwright.content.stored import StoredAssignment, StoredProblem, open_problem
+from meshwright.content.subscribers import Ints, Leaves, SubscriberRows, Targets, leaves_of
+from meshwright.errors import InputError
+from meshwright.model.method import check_seed
+from meshwright.runtime.compile import Stopwatch
+from meshwright.runtime.paths import read_parquet, uri
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.storage import Manifest, Staging, staging
+
+N_STEPS = 4
+PARTITION_SUBSCRIBERS = 500_000  # at most: about 50 MB of a task
+DIGITS = 12  # of a mean: sums of parts differ in the last digits
+
+
+def assign_on_spark(
+    spark: SparkSession,
+    problem: str | Path,
+    out: str | Path,
+    *,
+    method: str = "slp",
+    seed: int = 1,
+    overrides: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    partitions: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> tuple[StoredAssignment, Manifest]:
+    """Write the assignment that `slp` finds, equal to that in memory, with subscribers on Spark.
+
+    `problem` is a dataset, `method` slp or slp-leaves; `overrides` replace limits of the dataset,
+    as in `Problem.with_limits`.
+    """
+    progress = progress or no_progress()
+    stored = open_problem(problem, overrides)
+    choose_engine("spark", method, stored)
+    check_seed(seed)
+    if stored.n_subscribers == 0:
+        raise InputError("the problem has no subscriber; there is nothing to assign.")
+    watch = Stopwatch()
+    with staging(Path(out), "assignment", force=force) as stage:
+        backend = SparkBackend(spark, stored, stage, partitions)
+        with progress.step(f"assigning with {method} on Spark"):
+            outcome = run(method, stored, backend, seed, progress.update, settings)
+        with progress.step("writing the assignment and fitting filters"):
+            placed = backend.subscribers(stored.tree.leaves.tolist())
+            table = stage.table("assignment")
+            pairs = placed.frame.select("subscriber", "broker").orderBy("subscriber")
+            pairs.write.parquet(uri(table))
+            filters = fit_to_leaves(stored, backend)
+        seconds = watch.seconds
+        with progress.step("checking"):
+            assignment = read_parquet(spark, table)
+            rows = subscribers(spark, stored)
+            report, measures = check_on_spark(stored, rows, assignment, filters, stage)
+            obstacle = None if report.feasible else obstacle_of(stored, placed)
+        with progress.step("computing the bound"):
+            bound = bound_of(stored, placed)
+        found = StoredAssignment(
+            problem=stored,
+            method=method,
+            filters=filters,
+            parameters={"seed": seed},
+            fractional=outcome.fractional,
+            notes=outcome.counts,
+            seconds=seconds,
+            measures=measures,
+            report=report,
+            bound=bound,
+            obstacle=obstacle,
+        )
+        return found, publish(stage, found, problem, overrides or {})
+
+
+def subscribers(spark: SparkSession, problem: StoredProblem) -> DataFrame:
+    """Return the table of subscribers of a problem, with the delay that holds for all if given."""
+    path = problem.path.resolve() / "subscribers.parquet"
+    rows = read_parquet(spark, path, schema=SUBSCRIBER_ROWS)
+    delay = problem.max_delay
+    return rows if delay is None else rows.withColumn("max_delay", F.lit(float(delay)))
+
+
+class SparkBackend:
+    """Subscribers on Spark: a `Backend`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        problem: StoredProblem,
+        stage: Staging,
+        partitions: int | None = None,
+    ) -> None:
+        self._spark = spark
+        self._problem = problem
+        self._stage = stage
+        self._leaves = leaves_of(problem)
+        # Rows are moved to the directory step=n/broker=b; these are the steps of each broker.
+        self._moved = stage.scratch("moved")
+        self._steps: dict[int, list[int]] = {}
+        self._prepared: list[Path] = []  # tables of members that are no longer needed
+        self._n_moves = 0
+        needed = -(-problem.n_subscribers // PARTITION_SUBSCRIBERS)
+        rows = subscribers(spark, problem).withColumn("broker", F.lit(problem.tree.publisher))
+        self._all = rows.repartition(partitions or max(parallelism(spark), needed))
+
+    def count(self, broker: int) -> int:
+        """Return the number of subscribers at a broker."""
+        if broker == self._problem.tree.publisher:
+            return self._problem.n_subscribers
+        places = [f"step={step}/broker={broker}" for step in self._steps.get(broker, [])]
+        files = [file for place in places for file in (self._moved / place).glob("*.parquet")]
+        return sum(pq.read_metadata(file).num_rows for file in files)
+
+    def subscribers(self, brokers: Sequence[int]) -> SparkTable[SubscriberRows]:
+        """Return the subscribers at some brokers."""
+        if list(brokers) == [self._problem.tree.publisher]:
+            rows = self._all
+        else:
+            steps = {step for broker in brokers for step in self._steps.get(broker, [])}
+            schema = StructType([*schema_of(SubscriberRows), StructField("step", IntegerType())])
+            rows = read_parquet(self._spark, self._moved, schema=schema)
+            rows = rows.where(F.col("broker").isin(list(brokers)) & F.col("step").isin(list(steps)))
+        return self._table(rows, SubscriberRows, sum(map(self.count, brokers)))
+
+    def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> SparkTable[Members]:
+        """Return the subscribers at some brokers as members, written to a table."""
+        rows = self.subscribers(brokers)
+        frame = rows.reduce(frame_of_rows, join_frames)
+        path = self._stage.scratch(f"members-{uuid4().hex}")
+        prepare = partial(
+            members_of, leaves=self._leaves, target_of_leaf=target_of_leaf, frame=frame
+        )
+        rows.mapped_to(Members, prepare, path)
+        self._prepared.append(path)
+        written = read_parquet(self._spark, path, schema=schema_of(Members))
+        return self._table(written, Members, rows.size)
+
+    def move(self, table: SparkTable[Any], broker_of: Callable[[Any], Targets]) -> None:
+        """Move the rows of a table to the broker that `broker_of` gives each."""
+        step = self._n_moves
+        self._n_moves += 1
+        path = self._moved / f"step={step}"
+        change = partial(_at_new_broker, broker_of=broker_of)
+        table.mapped_to(SubscriberRows, change, path, partition_by=["broker"])
+        for place in path.glob("broker=*"):
+            broker = int(place.name.removeprefix("broker="))
+            # Only those without a broker come from several steps.
+            self._steps[broker] = [*(self._steps.get(-1, []) if broker < 0 else []), step]
+        for prepared in self._prepared:
+            shutil.rmtree(prepared, ignore_errors=True)
+        self._prepared.clear()
+
+    def _table(self, frame: DataFrame, kind: type[Any], size: int) -> SparkTable[Any]:
+        return SparkTable(frame, kind, size, self._stage.scratch)
+
+
+def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Targets]) -> SubscriberRows:
+    columns = rows.ids, rows.location, rows.low, rows.high, rows.max_delay
+    return SubscriberRows(*columns, broker_of(rows))
+
+
+def check_on_spark(
+    problem: StoredProblem,
+    subscribers: DataFrame,
+    assignment: DataFrame,
+    filters: Filters,
+    stage: Staging,
+) -> tuple[Report, Measures]:
+    """Return the checker's report and the measures, from the tables of the two datasets."""
+    once = F.col("n_rows") == 1
+    rows = assignment.groupBy("subscriber").agg(
+        F.count("*").alias("n_rows"), F.first("broker").alias("broker")
+    )
+    rows = rows.withColumn("broker", F.when(once, F.col("broker")).otherwise(F.lit(-1)))
+    both = subscribers.join(rows, "subscriber", "left").fillna({"broker": -1, "n_rows": 0})
+    table = SparkTable(both, Attached, problem.n_subscribers, stage.scratch)
+    boxes, _ = sort_boxes(problem, filters.broker, filters.low, filters.high)
+    look = partial(_look, find=faults_task(problem, boxes), leaves=leaves_of(problem))
+    faults, service = table.reduce(look, _join_looks)
+    ids = {id_ for found in faults.examples.values() for id_, _ in found}
+    named = subscribers.where(F.col("subscriber").isin(sorted(ids)))
+    names: dict[int, str] = dict(named.select("subscriber", "name").collect()) if ids else {}
+    n_strays = assignment.count() - faults.n_rows
+    examples = ("rows of subscribers that the problem does not have",)
+    strays = [Violation("strays", n_strays, examples)] if n_strays else []
+    report = report_of(problem, boxes, faults, names.__getitem__, strays)
+    measures = measures_of(problem, service, filters)
+    return report, replace(measures, delay_rms=float(f"{measures.delay_rms:.{DIGITS}g}"))
+
+
+def _look(
+    rows: Attached, find: Callable[[Attached], Faults], leaves: Leaves
+) -> tuple[Faults, Service]:
+    return find(rows), serve(rows, leaves)
+
+
+def _join_looks(
+    one: tuple[Faults, Service], other: tuple[Faults, Service]
+) -> tuple[Faults, Service]:
+    return one[0].joined(other[0]), one[1].joined(other[1])

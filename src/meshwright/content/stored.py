@@ -1,0 +1,93 @@
+"""Problems and assignments whose subscribers stay on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.content.assignment import Assignment, Filters
+from meshwright.content.bound import Bound
+from meshwright.content.check import Report
+from meshwright.content.measures import Measures
+from meshwright.content.obstacle import Obstacle
+from meshwright.content.problem.dataset import LIMITS, load_tree
+from meshwright.content.problem.density_file import density_of
+from meshwright.errors import InputError
+from meshwright.model.broker_tree import BrokerTree
+from meshwright.model.density import Density
+from meshwright.model.problem_summary import ProblemSummary
+from meshwright.storage import open_dataset
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredProblem(ProblemSummary):
+    """The brokers, limits and counts of a problem dataset; its table has the subscribers."""
+
+    path: Path
+    tree: BrokerTree
+    n_subscribers: int
+    n_dimensions: int
+    delay_range: tuple[float, float]  # the smallest and the largest of a subscriber
+    max_delay: float | None  # that all subscribers allow, None if each has its own
+    alpha: int
+    beta: float
+    beta_max: float
+    last_hop: bool
+    density: Density | None
+
+    def __post_init__(self) -> None:
+        delay = self.max_delay
+        if delay is not None and not 0.0 <= delay < np.inf:
+            raise InputError(f"max_delay is {delay}; it must be 0 or more.")
+        self.check_limits()
+
+
+def open_problem(path: str | Path, overrides: Mapping[str, Any] | None = None) -> StoredProblem:
+    """Return the problem of a dataset without reading its subscribers.
+
+    `overrides` replace limits of the dataset, as in `Problem.with_limits`.
+    """
+    directory = Path(path)
+    manifest = open_dataset(directory, "problem")
+    limits: dict[str, Any] = {limit: manifest[limit] for limit in LIMITS}
+    limits |= {"density": density_of(manifest.get("density")), **(overrides or {})}
+    least, most = manifest["max_delay"]
+    delay = limits.pop("max_delay", None)
+    return StoredProblem(
+        path=directory,
+        tree=load_tree(directory),
+        n_subscribers=manifest["n_subscribers"],
+        n_dimensions=manifest["n_dimensions"],
+        delay_range=(least, most) if delay is None else (delay, delay),
+        max_delay=delay,
+        **limits,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredAssignment:
+    """An assignment whose table stays on disk; the fields are those of `Assignment`."""
+
+    problem: StoredProblem
+    method: str
+    filters: Filters
+    parameters: Mapping[str, Any]
+    fractional: float | None
+    notes: Mapping[str, Any]
+    seconds: float
+    measures: Measures
+    report: Report
+    bound: Bound
+    obstacle: Obstacle | None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the checker finds no violated constraint."""
+        return self.report.feasible
+
+
+AnyAssignment = Assignment | StoredAssignment

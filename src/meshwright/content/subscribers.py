@@ -1,0 +1,215 @@
+"""Subscribers in batches, in memory or on Spark.
+
+A question about all subscribers is a function of a batch, and a function that combines two results.
+In memory there is one batch. On Spark (`spark_subscribers`) each task applies the same function to
+its batches. So the checker, the bound and `slp` have one definition for both, and equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.content.boxes import Boxes, fit_groups
+from meshwright.content.methods.flow import group_rows
+from meshwright.content.problem.kernels.latency import mark_in_time
+from meshwright.model.density import DensityTable
+from meshwright.model.problem import Problem
+from meshwright.model.problem_summary import ProblemSummary
+from meshwright.runtime.threads import in_parts
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]  # rows of bits, 64 a word, the lowest bit first
+Targets = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubscriberRows:
+    """Rows of subscribers: all of them, a batch or a sample."""
+
+    ids: Ints  # int64[n]
+    location: Floats  # float64[n, network dimensions]
+    low: Floats  # float64[n, event dimensions], corners of the subscriptions
+    high: Floats
+    max_delay: Floats  # float64[n]
+    broker: Targets  # int32[n], the broker that each is at, -1 for none
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.ids)
+
+    def pick(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
+        """Return some of the rows."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def joined(self, other: Self) -> Self:
+        """Return these rows followed by others."""
+        columns = [
+            (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        ]
+        return type(self)(*map(np.concatenate, columns))
+
+
+S = TypeVar("S", bound=SubscriberRows)
+S_co = TypeVar("S_co", bound=SubscriberRows, covariant=True)
+T = TypeVar("T")
+
+
+class SubscriberTable(Protocol[S_co]):
+    """Rows of subscribers that can be summed up; functions given must be picklable."""
+
+    @property
+    def size(self) -> int:
+        """The number of rows, at least 1."""
+
+    def reduce(self, summarize: Callable[[S_co], T], combine: Callable[[T, T], T]) -> T:
+        """Return the summary of all rows, combined from those of batches in any order."""
+
+    def count(self, words_of: Callable[[S_co], Words]) -> tuple[Words, Ints]:
+        """Return the distinct rows of words, sorted, and how many subscribers have each."""
+
+    def sums(
+        self, rows_of: Callable[[S_co], tuple[Ints, Ints, Ints]]
+    ) -> Callable[[int], tuple[Ints, Ints]]:
+        """Sum rows of (group, item, count); return a function that gives a group's items, sums."""
+
+    def ids_at(self, spot_of: Callable[[S_co], Targets], spot: Ints, place: Ints) -> Ints:
+        """Return the ids that have `place` smaller ids in the same spot.
+
+        `spot_of` gives the spot of each row, -1 for none.
+        """
+
+    def fit(
+        self,
+        target_of: Callable[[S_co], Targets],
+        loads: Ints,
+        alpha: int,
+        density: DensityTable,
+    ) -> tuple[Boxes, Targets]:
+        """Return at most alpha boxes for each target around its rows, and the target of each box.
+
+        `target_of` gives the target of each row, -1 for none; `loads` counts the rows by target.
+        """
+
+
+class InMemory(Generic[S_co]):
+    """A table of one batch."""
+
+    def __init__(self, rows: S_co) -> None:
+        self.rows = rows
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.rows.size
+
+    def reduce(self, summarize: Callable[[S_co], T], combine: Callable[[T, T], T]) -> T:
+        """Return the summary of the rows."""
+        del combine
+        return summarize(self.rows)
+
+    def count(self, words_of: Callable[[S_co], Words]) -> tuple[Words, Ints]:
+        """Return the distinct rows of words, sorted, and how many subscribers have each."""
+        masks, _, counts = group_rows(words_of(self.rows))
+        return masks, counts
+
+    def sums(
+        self, rows_of: Callable[[S_co], tuple[Ints, Ints, Ints]]
+    ) -> Callable[[int], tuple[Ints, Ints]]:
+        """Return a function that gives a group's items and counts."""
+        group, item, count = rows_of(self.rows)
+        order = np.argsort(group, kind="stable")
+        group, item, count = group[order], item[order], count[order]
+
+        def of_group(number: int) -> tuple[Ints, Ints]:
+            first, last = np.searchsorted(group, [number, number + 1])
+            return item[first:last], count[first:last]
+
+        return of_group
+
+    def ids_at(self, spot_of: Callable[[S_co], Targets], spot: Ints, place: Ints) -> Ints:
+        """Return the ids that have `place` smaller ids in the same spot."""
+        spots = spot_of(self.rows)
+        order = np.lexsort((self.rows.ids, spots))
+        found: Ints = self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
+        return found
+
+    def fit(
+        self,
+        target_of: Callable[[S_co], Targets],
+        loads: Ints,
+        alpha: int,
+        density: DensityTable,
+    ) -> tuple[Boxes, Targets]:
+        """Return boxes for each target around its rows, and the target of each box."""
+        boxes = Boxes(self.rows.low, self.rows.high)
+        return fit_groups(boxes, target_of(self.rows), len(loads), alpha, density)
+
+
+def with_columns(rows: SubscriberRows, kind: type[S], *columns: npt.NDArray[np.generic]) -> S:
+    """Return the rows as a subclass that has more columns."""
+    return kind(*(getattr(rows, field.name) for field in fields(SubscriberRows)), *columns)
+
+
+def subscribers_of(problem: Problem, broker: npt.ArrayLike = -1) -> SubscriberRows:
+    """Return the subscribers of a problem in memory, at the given brokers."""
+    ids = np.arange(problem.n_subscribers)
+    at = np.ascontiguousarray(np.broadcast_to(np.asarray(broker, np.int32), ids.shape))
+    return SubscriberRows(ids, problem.location, problem.low, problem.high, problem.max_delay, at)
+
+
+# --- leaves ------------------------------------------------------------------------------------
+
+
+class Leaves(NamedTuple):
+    """The leaves as the latency test reads them, in the order of `tree.leaves`."""
+
+    location: Floats  # float64[n_leaves, network dimensions]
+    down: Floats  # float64[n_leaves], latency from the publisher
+    place: Targets  # int32[n_brokers + 1], the place of each broker among the leaves, or -1
+
+    def in_time(self, rows: SubscriberRows, least_delay: float = 0.0) -> Words:
+        """Return the leaves in time of each subscriber, as bits.
+
+        `least_delay` is allowed to every subscriber, even one whose `max_delay` is smaller.
+        """
+        delay = np.maximum(rows.max_delay, least_delay)
+        found = np.empty((rows.size, -(-len(self.down) // 64)), np.uint64)
+
+        def mark(first: int, last: int) -> None:
+            some = slice(first, last)
+            mark_in_time(rows.location[some], delay[some], self.location, self.down, found[some])
+
+        in_parts(mark, rows.size)
+        return found
+
+    def of(self, broker: npt.NDArray[np.integer]) -> Targets:
+        """Return the place of brokers among the leaves, -1 for all that are not leaves."""
+        n_brokers = len(self.place) - 1
+        return self.place[np.where((broker >= 0) & (broker < n_brokers), broker, n_brokers)]
+
+
+def leaves_of(problem: ProblemSummary) -> Leaves:
+    """Return the leaves of a problem."""
+    place = np.full(problem.tree.n_brokers + 1, -1, np.int32)  # the last for unknown brokers
+    place[problem.tree.leaves] = np.arange(len(problem.tree.leaves))
+    return Leaves(problem.leaf_location, problem.leaf_down, place)
+
+
+def unpack(words: Words, n_bits: int) -> npt.NDArray[np.bool_]:
+    """Return rows of bits as rows of booleans."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    return bits[:, :n_bits].astype(np.bool_)
+
+
+def pack(rows: npt.NDArray[np.bool_]) -> Words:
+    """Return rows of booleans as rows of bits."""
+    wide = np.zeros((len(rows), -(-rows.shape[1] // 64) * 64), np.bool_)
+    wide[:, : rows.shape[1]] = rows
+    return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)

@@ -1,0 +1,28 @@
+"""From an overlay to real brokers: bridges that cannot loop, and the proof of it."""
+
+from meshwright.deploy.inventory import read_inventory, read_publishers
+from meshwright.deploy.mosquitto import write_conf
+from meshwright.deploy.plan import Broker, Line, Plan, Route, read_plan
+from meshwright.deploy.planner import plan
+from meshwright.deploy.read import Conf, read_conf
+from meshwright.deploy.restart import Change, Step, compare_confs, restart_order
+from meshwright.deploy.validate import validate
+
+__all__ = [
+    "Broker",
+    "Change",
+    "Conf",
+    "Line",
+    "Plan",
+    "Route",
+    "Step",
+    "compare_confs",
+    "plan",
+    "read_conf",
+    "read_inventory",
+    "read_plan",
+    "read_publishers",
+    "restart_order",
+    "validate",
+    "write_conf",
+]

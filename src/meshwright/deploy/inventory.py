@@ -1,0 +1,220 @@
+"""The inventory: where each broker is and how it is secured. Also the list of publishers.
+
+``node,host,port`` and, all optional, ``ca,cert,key,username,password_env,password_file``: the
+paths are those on the broker's host, the password is the content of an environment variable or
+of a file here. All problems are gathered before any is raised.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import hmac
+import ipaddress
+import os
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from meshwright.deploy.names import fits_one_line
+from meshwright.deploy.plan import Broker
+from meshwright.errors import InputError
+from meshwright.patterns.filters import is_filter, topic_error
+
+REQUIRED = ("node", "host", "port")
+SECURITY = ("ca", "cert", "key", "username", "password_env", "password_file")
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+ITERATIONS = 101  # of the hash: the default of mosquitto_passwd 2.0
+SALT_BYTES = 12
+
+
+def read_inventory(path: str | Path, nodes: Iterable[str]) -> list[Broker]:
+    """Return the brokers of the nodes, in their order, or raise InputError with all problems."""
+    rows = _rows(Path(path), REQUIRED, SECURITY)
+    wrong: list[str] = []
+    found: dict[str, Broker] = {}
+    brokers = []
+    for line, row in rows:
+        faults = _row_problems(row)
+        wrong += [f"line {line}: {fault}" for fault in faults]
+        if not faults:
+            security: dict[str, Any] = {column: row[column] for column in SECURITY}
+            brokers.append(Broker(row["node"], row["host"], int(row["port"]), **security))
+            found[row["node"]] = brokers[-1]
+    wrong += inventory_problems(brokers, list(nodes), [row["node"] for _, row in rows])
+    if wrong:
+        raise problems(f"'{path}' cannot be used", wrong)
+    return [found[node] for node in nodes]
+
+
+def inventory_problems(
+    brokers: Sequence[Broker], nodes: Sequence[str], named: Sequence[str]
+) -> list[str]:
+    """Return where the brokers do not fit the nodes of the overlay, or each other."""
+    listed = set(named)
+    wrong = [f"node {node!r} is not listed" for node in nodes if node not in listed]
+    wrong += [f"node {node!r} is not in the overlay" for node in sorted(listed - set(nodes))]
+    wrong += [f"node {node!r} is listed {n} times" for node, n in _repeated(named)]
+    ends = [_endpoint(broker) for broker in brokers]
+    for end, _ in _repeated(ends):
+        owners = [repr(b.node) for b, e in zip(brokers, ends, strict=True) if e == end]
+        wrong.append(f"{', '.join(owners)} share the endpoint {end}")
+    users = [broker.username for broker in brokers if broker.username]
+    wrong += [f"username {user!r} belongs to {n} brokers" for user, n in _repeated(users)]
+    for what in ("username", "ca"):
+        given = [b.node for b in brokers if getattr(b, what)]
+        lacking = [b.node for b in brokers if not getattr(b, what)]
+        if given and lacking:
+            wrong.append(
+                f"{given[0]!r} has a {what} and {lacking[0]!r} has none: "
+                "give it to all brokers or to none"
+            )
+    return wrong
+
+
+def _row_problems(row: dict[str, str]) -> list[str]:
+    """Return what is wrong with one row by itself."""
+    wrong = [] if row["node"] else ["node is empty"]
+    if not HOST.fullmatch(row["host"]) and _address(row["host"]) is None:
+        wrong.append(f"host {row['host']!r} is not a host name or address")
+    is_number = row["port"].isascii() and row["port"].isdigit()
+    if not (is_number and 0 < int(row["port"]) < 65536):
+        wrong.append(f"port {row['port']!r} is not between 1 and 65535")
+    wrong += [
+        f"{column} {row[column]!r} cannot be written in one line"
+        for column in ("ca", "cert", "key", "username")
+        if row[column] and not fits_one_line(row[column])
+    ]
+    if ":" in row["username"] or row["username"].startswith("#"):
+        wrong.append(f"username {row['username']!r} holds a ':' or begins with '#'")
+    if row["ca"] and not (row["cert"] and row["key"]):
+        wrong.append("with a ca, cert and key are needed too")
+    if not row["ca"] and (row["cert"] or row["key"]):
+        wrong.append("cert and key need a ca")
+    n_passwords = bool(row["password_env"]) + bool(row["password_file"])
+    if row["username"] and n_passwords != 1:
+        wrong.append("a username needs password_env or password_file, one of them")
+    if n_passwords and not row["username"]:
+        wrong.append("a password needs a username")
+    return wrong
+
+
+def read_passwords(brokers: Iterable[Broker]) -> dict[str, str]:
+    """Return the password of each node with a username; an error names its source, not its text."""
+    wrong: list[str] = []
+    found = {}
+    for broker in brokers:
+        if not broker.username:
+            continue
+        if broker.password_env:
+            where = f"environment variable {broker.password_env!r}"
+            text = os.environ.get(broker.password_env, "")
+        else:
+            where = f"file '{broker.password_file}'"
+            try:
+                text = Path(broker.password_file).read_text(encoding="utf-8").rstrip("\r\n")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+                wrong.append(f"{where} for {broker.node!r} cannot be read: {reason}")
+                continue
+        if not text:
+            wrong.append(f"{where} for {broker.node!r} is empty or not set")
+        elif not fits_one_line(text):
+            wrong.append(
+                f"{where} for {broker.node!r}: the password begins or ends with a space or holds "
+                "a control character, which a configuration line cannot"
+            )
+        found[broker.node] = text
+    if wrong:
+        raise problems("the passwords cannot be read", wrong)
+    return found
+
+
+def hash_password(password: str) -> str:
+    """Return an entry as ``mosquitto_passwd`` writes it: salted PBKDF2 with SHA-512."""
+    salt = secrets.token_bytes(SALT_BYTES)
+    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, ITERATIONS)
+    parts = (base64.b64encode(part).decode("ascii") for part in (salt, digest))
+    return f"$7${ITERATIONS}${'$'.join(parts)}"
+
+
+def is_hash_of(entry: str, password: str) -> bool:
+    """Return whether an entry of a password file was made from this password."""
+    try:
+        empty, kind, iterations, salt, digest = entry.split("$")
+        made = hashlib.pbkdf2_hmac(
+            "sha512", password.encode(), base64.b64decode(salt), int(iterations)
+        )
+        return (empty, kind) == ("", "7") and hmac.compare_digest(base64.b64decode(digest), made)
+    except (ValueError, binascii.Error):
+        return False
+
+
+def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the (node, topic) pairs of a publishers file, or raise with all problems."""
+    known = set(nodes)
+    wrong: list[str] = []
+    found = set()
+    for line, row in _rows(Path(path), ("node", "topic"), ()):
+        node, topic = row["node"], row["topic"]
+        if node not in known:
+            wrong.append(f"line {line}: node {node!r} is not in the overlay")
+        reason = "is a filter; publishers need names" if is_filter(topic) else topic_error(topic)
+        if reason:
+            wrong.append(f"line {line}: topic {topic!r} {reason}")
+        found.add((node, topic))
+    if wrong:
+        raise problems(f"'{path}' cannot be used", wrong)
+    return sorted(found)
+
+
+def problems(what: str, wrong: Sequence[str]) -> InputError:
+    """Return one error for all problems."""
+    count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
+    return InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
+
+
+def _rows(
+    source: Path, required: Sequence[str], optional: Sequence[str]
+) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a CSV file with their lines; columns not listed are an error."""
+    try:
+        with source.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restkey="", strict=True)
+            columns = list(reader.fieldnames or [])
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"'{source}' cannot be read as CSV: {error}. Check the path.") from error
+    names = (*required, *optional)
+    if set(required) - set(columns) or set(columns) - set(names) or _repeated(columns):
+        raise InputError(
+            f"'{source}' has the columns {', '.join(columns) or '(none)'}; needed are "
+            f"{', '.join(required)}, each once"
+            + (f", allowed {', '.join(optional)}." if optional else ".")
+        )
+    wide = [f"line {line} has more cells than the header" for line, row in rows if "" in row]
+    if wide:
+        raise problems(f"'{source}' cannot be used", wide)
+    return [(line, {name: row.get(name) or "" for name in names}) for line, row in rows]
+
+
+def _endpoint(broker: Broker) -> str:
+    """Return one text for all ways to write the same endpoint."""
+    name = broker.host.lower()
+    return f"{_address('127.0.0.1' if name == 'localhost' else name) or name}:{broker.port}"
+
+
+def _address(host: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
+
+
+def _repeated(values: Iterable[str]) -> list[tuple[str, int]]:
+    return [(value, n) for value, n in Counter(values).items() if n > 1]

@@ -1,0 +1,227 @@
+"""The lab's own clients: one per broker, which publishes there and records what arrives there.
+
+A message that crosses a link is published once more by the broker at its end, so a client that
+subscribes to everything sees each crossing into its broker. That counts exactly, with TLS and
+access lists as without, where the broker's own counters do not.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from paho.mqtt import client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+from meshwright.deploy.lab.configurations import ACCOUNT, CERTIFICATES, Access
+from meshwright.deploy.lab.processes import LOOPBACK, MAX_WAIT, wait_until
+from meshwright.deploy.plan import Link, Plan, Route
+from meshwright.errors import DeployError
+
+MARK = b"mw"
+HEADER = struct.Struct(">2s4sBI")  # mark, run, kind, number
+NUMBERED, PROBE = 1, 2
+PROBE_SECONDS = 0.5  # between two tries of a probe that has not arrived
+
+
+class Arrival(NamedTuple):
+    """A message as a client received it."""
+
+    kind: int
+    number: int
+    topic: str
+    at: int  # nanoseconds of the clock that `publish` reads
+
+
+class Probe(NamedTuple):
+    """A message that arrives only if links are open: published at one broker, seen at others."""
+
+    at: str
+    topic: str
+    seen_at: frozenset[str]
+    seen_as: str  # the topic on which it arrives
+
+
+def link_probes(plan: Plan, up: Iterable[str]) -> list[Probe]:
+    """Return a probe for each direction of each link, with the first and last topic on it.
+
+    A bridge subscribes to its topics one after the other, so these two are enough.
+    """
+    running = set(up)
+    carried: dict[Link, list[Route]] = {}
+    for route in plan.routes:
+        for edge in route.edges:
+            carried.setdefault(edge, []).append(route)
+    return [
+        Probe(one, route.example, frozenset({other}), route.example)
+        for (u, v), routes in carried.items()
+        if u in running and v in running
+        for route in routes[:: max(len(routes) - 1, 1)]
+        for one, other in ((u, v), (v, u))
+        if other not in route.only_publish
+    ]
+
+
+class Client:
+    """The client at one broker."""
+
+    def __init__(self, node: str, access: Access, run: bytes, qos: int, topics: Sequence[str]):
+        self.node = node
+        self.arrivals: list[Arrival] = []  # appended to by the client's thread only
+        self._run = run
+        self._qos = qos
+        self._topics = list(topics)
+        self._ready = threading.Event()
+        self._refusal = "no answer"
+        self.connection = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"lab-{run.hex()}")
+        self.connection.username_pw_set(ACCOUNT, access.password)
+        self.connection.max_queued_messages_set(0)
+        self.connection.reconnect_delay_set(1, 1)
+        if node in access.tls and access.certificate is not None:
+            key = Path(access.certificate).with_name(CERTIFICATES["keyfile"])
+            self.connection.tls_set(access.certificate, access.certificate, str(key))
+        self.connection.on_socket_open = _send_at_once
+        self.connection.on_connect = self._connected
+        self.connection.on_subscribe = lambda *_: self._ready.set()
+        self.connection.on_message = self._record
+        self.connection.connect_async(LOOPBACK, access.ports[node])
+        self.connection.loop_start()
+
+    def wait(self) -> None:
+        """Wait until the subscription is in force."""
+        if not self._ready.wait(MAX_WAIT):
+            raise DeployError(f"the broker {self.node!r} refuses the lab: {self._refusal}.")
+
+    def publish(self, topic: str, kind: int, number: int) -> int:
+        """Publish a message and return the time."""
+        now = time.perf_counter_ns()
+        self.connection.publish(topic, HEADER.pack(MARK, self._run, kind, number), qos=self._qos)
+        return now
+
+    def listen_to(self, topics: Sequence[str]) -> None:
+        """Subscribe to these topics instead of the ones before."""
+        self.connection.unsubscribe(self._topics)
+        self._topics = list(topics)
+        self._ready.clear()
+        self._subscribe()
+
+    def _connected(self, _client: Any, _data: Any, _flags: Any, reason: Any, _more: Any) -> None:
+        if reason.is_failure:
+            self._refusal = str(reason)
+        else:
+            self._subscribe()
+
+    def _subscribe(self) -> None:
+        if self._topics:
+            self.connection.subscribe([(topic, self._qos) for topic in self._topics])
+        else:
+            self._ready.set()
+
+    def _record(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
+        now = time.perf_counter_ns()
+        if len(message.payload) != HEADER.size:
+            return
+        mark, run, kind, number = HEADER.unpack(message.payload)
+        if (mark, run) == (MARK, self._run):  # a bridge may still hold messages of an earlier run
+            self.arrivals.append(Arrival(kind, number, message.topic, now))
+
+
+class Clients:
+    """The clients at all brokers that run. Use as a context: they disconnect at its end."""
+
+    def __init__(
+        self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str] = ("#",)
+    ) -> None:
+        run = os.urandom(4)
+        self._clients = {node: Client(node, access, run, qos, topics) for node in nodes}
+        self._n_read = dict.fromkeys(self._clients, 0)
+        self._next = 0
+        try:
+            for client in self._clients.values():
+                client.wait()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients.values():
+            client.connection.disconnect()
+        for client in self._clients.values():
+            client.connection.loop_stop()
+
+    def take_numbers(self, n: int) -> int:
+        """Return the first of `n` numbers that no message had so far."""
+        self._next += n
+        return self._next - n
+
+    def publish(self, node: str, topic: str, number: int) -> int:
+        """Publish a numbered message at a broker and return the time."""
+        return self._clients[node].publish(topic, NUMBERED, number)
+
+    def news(self) -> Iterator[tuple[str, Arrival]]:
+        """Yield the numbered messages that have arrived since the last call."""
+        return self._since(self._n_read, NUMBERED)
+
+    def listen_to(self, topics: Mapping[str, Sequence[str]]) -> None:
+        """Let each client subscribe to its topics instead of everything."""
+        for node, client in self._clients.items():
+            client.listen_to(topics.get(node, ()))
+        for client in self._clients.values():
+            client.wait()
+
+    def wait_for(self, probes: Sequence[Probe], seconds: float) -> None:
+        """Wait until every probe has arrived: then the links are open.
+
+        A bridge that says it is connected may still be about to subscribe, so a message that came
+        through is the only proof. Tries repeat, since the first may be too early.
+        """
+        waiting = {number: set(probe.seen_at) for number, probe in enumerate(probes)}
+        n_read = {node: len(client.arrivals) for node, client in self._clients.items()}
+
+        def all_arrived() -> bool:
+            for node, arrival in self._since(n_read, PROBE):
+                left = waiting.get(arrival.number)
+                if left and arrival.topic == probes[arrival.number].seen_as:
+                    left.discard(node)
+                    if not left:
+                        del waiting[arrival.number]
+            return not waiting
+
+        deadline = time.monotonic() + seconds
+        pause = PROBE_SECONDS
+        while waiting:
+            for number in waiting:
+                self._clients[probes[number].at].publish(probes[number].topic, PROBE, number)
+            wait_until(all_arrived, pause)
+            pause = min(2 * pause, 8 * PROBE_SECONDS)  # more tries must not become a load
+            if waiting and time.monotonic() > deadline:
+                closed = sorted({(probes[n].at, v) for n, left in waiting.items() for v in left})
+                listed = "; ".join(f"{u} to {v}" for u, v in closed[:5])
+                raise DeployError(
+                    f"{len(closed)} directions of links did not open in {seconds:.0f} s: {listed}. "
+                    "The brokers' logs show the cause; `meshwright lab up CONF` leaves them in "
+                    "CONF.lab/*/broker.log."
+                )
+
+    def _since(self, n_read: dict[str, int], kind: int) -> Iterator[tuple[str, Arrival]]:
+        """Yield the arrivals of a kind after the first `n_read` of each broker. Writes `n_read`."""
+        for node, client in self._clients.items():
+            end = len(client.arrivals)
+            for arrival in client.arrivals[n_read[node] : end]:
+                if arrival.kind == kind:
+                    yield node, arrival
+            n_read[node] = end
+
+
+def _send_at_once(_client: mqtt.Client, _data: Any, opened: Any) -> None:
+    """Disable Nagle's algorithm: its delays would be measured as the brokers'."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

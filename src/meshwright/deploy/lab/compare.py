@@ -1,0 +1,256 @@
+"""The same publications over a plan and over the usual layouts, on real brokers.
+
+A hub is a star of bridges. With `#` both ways every broker gets everything; by topic, each bridge
+takes in what its broker wants and sends out what its broker publishes.
+
+A full mesh of plain bridges loops: a broker cannot tell what came over a bridge from what its own
+clients publish. The usual way out keeps the two apart by name: clients publish below a prefix,
+bridges forward what is below it and remove the prefix, so that nothing is forwarded twice.
+
+Each layout is started, measured and stopped in turn. First, clients that subscribe to everything
+count what crosses links; then clients that subscribe to what their broker wants measure the time
+from publishing to arrival, one publication after the other, so that no message waits for another.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from meshwright.deploy.lab.clients import Probe, link_probes
+from meshwright.deploy.lab.running import Lab, up
+from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
+from meshwright.deploy.plan import CONFIGURATION, Link, Plan, Route, read_plan
+from meshwright.errors import CheckError
+
+PREFIX = "pub/"
+PROBE_TOPIC = "meshwright-lab-probe"
+MAX_TIMED = 300  # publications of which the time is taken
+LINK_SECONDS = 120.0  # for all bridges of a full mesh to open
+SHARED = ("max_inflight_messages", "max_queued_messages", "set_tcp_nodelay")
+BRIDGE = """\
+connection {name}
+address {address}
+remote_clientid {name}
+local_clientid local-{name}
+cleansession true
+notifications false
+try_private true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A way to link all brokers."""
+
+    name: str
+    mesh: bool  # all pairs; otherwise a star
+    by_topic: bool
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the topics that clients publish on."""
+        return PREFIX if self.mesh else ""
+
+    def links(self, plan: Plan) -> tuple[Link, ...]:
+        """Return the bridges."""
+        nodes, centre = plan.nodes, hub(plan)
+        if self.mesh:
+            return tuple((nodes[i], nodes[j]) for i in range(len(nodes)) for j in range(i))
+        return tuple((node, centre) for node in nodes if node != centre)
+
+    def lines(self, plan: Plan, u: str, v: str) -> str:
+        """Return the topic lines of the bridge that `u` has to `v`.
+
+        By topic, one of the lab's own comes last: when it works, all before it do.
+        """
+        takes = gives = ["#"] if self.mesh else list(plan.match_all)
+        if self.by_topic:
+            takes = [r.pattern for r in plan.routes if u in r.subscribers] + [PROBE_TOPIC]
+            gives = [r.pattern for r in plan.routes if self._gives(r, u, v)] + [PROBE_TOPIC]
+        text = ""
+        for pattern in sorted({*takes, *gives}, key=lambda p: (p == PROBE_TOPIC, p)):
+            into, out = pattern in takes, pattern in gives
+            if self.mesh:
+                text += f'topic {pattern} out {plan.qos} {PREFIX} ""\n' if out else ""
+                text += f'topic {pattern} in {plan.qos} "" {PREFIX}\n' if into else ""
+            else:
+                direction = "both" if into and out else "out" if out else "in"
+                text += f"topic {pattern} {direction} {plan.qos}\n"
+        return text
+
+    def _gives(self, route: Route, u: str, v: str) -> bool:
+        """Return whether `u` sends a topic to `v`: what `v` wants, or what `u` publishes."""
+        if self.mesh:
+            return v in route.subscribers
+        return u in (route.publishers or route.subscribers)
+
+    def probes(self, plan: Plan) -> list[Probe]:
+        """Return probes that arrive when every bridge is open, both ways."""
+        near: dict[str, set[str]] = {}
+        for u, v in self.links(plan):
+            near.setdefault(u, set()).add(v)
+            near.setdefault(v, set()).add(u)
+        topic = self.prefix + PROBE_TOPIC
+        return [Probe(node, topic, frozenset(ends), PROBE_TOPIC) for node, ends in near.items()]
+
+
+LAYOUTS = (
+    Layout("full mesh", mesh=True, by_topic=False),
+    Layout("full mesh by topic", mesh=True, by_topic=True),
+    Layout("hub", mesh=False, by_topic=False),
+    Layout("hub by topic", mesh=False, by_topic=True),
+)
+N_STEPS = len(LAYOUTS) + 1
+
+
+def hub(plan: Plan) -> str:
+    """Return the broker with most subscriptions, the first of them, as the method `star` does."""
+    count = Counter(node for route in plan.routes for node in route.subscribers)
+    return max(plan.nodes, key=lambda node: count[node])
+
+
+def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str] = ()) -> Plan:
+    """Write the configuration directory of a layout and return its plan; `settings` are global.
+
+    It has no users and no TLS: what is compared are links and messages.
+    """
+    links = layout.links(plan)
+    brokers = {broker.node: broker for broker in plan.brokers}
+    for node, broker in brokers.items():
+        head = [*settings, f"listener {broker.port} {broker.host}", "allow_anonymous true", ""]
+        text = "\n".join(head)
+        for i, (u, v) in enumerate(links):
+            if u == node:
+                text += BRIDGE.format(name=f"link-{i}", address=brokers[v].endpoint)
+                text += layout.lines(plan, u, v)
+        directory = conf / plan.directories[node]
+        directory.mkdir(parents=True)
+        (directory / CONFIGURATION).write_text(text, encoding="utf-8")
+    plain = tuple(replace(broker, tls=False) for broker in plan.brokers)
+    routes = tuple(replace(route, edges=()) for route in plan.routes)
+    return replace(plan, brokers=plain, links=links, routes=routes)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one layout cost."""
+
+    name: str
+    n_links: int
+    max_degree: int
+    n_messages: int
+    n_deliveries: int  # at brokers that want the topic, the publisher's own left out
+    n_crossings: int  # messages over links
+    n_unwanted: int  # of them into brokers that do not want the topic
+    n_missing: int
+    n_extra: int
+    median_ms: float | None  # from publishing to arrival over at least one link
+    percentile_99_ms: float | None
+
+    @property
+    def crossings_per_delivery(self) -> float | None:
+        """Messages over links per delivery."""
+        return self.n_crossings / self.n_deliveries if self.n_deliveries else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self) | {"crossings_per_delivery": self.crossings_per_delivery}
+
+
+def compare(
+    conf: Path,
+    *,
+    n_messages: int = 1,
+    publishers: int | None = 1,
+    seed: int = 0,
+    step: Callable[[str], Any],
+) -> list[Measured]:
+    """Return what each layout and the plan cost, the plan last."""
+    plan = read_plan(conf)
+    drawn = draw_publishers(plan.routes, plan.nodes, publishers, seed)
+    messages = [
+        Message(route.example, publisher, i, frozenset(route.subscribers) - {publisher})
+        for route, publisher in drawn
+        for i in range(n_messages)
+    ]
+    timed = messages[:: max(-(-len(drawn) // MAX_TIMED), 1) * n_messages]
+    text = (conf / plan.directories[plan.nodes[0]] / CONFIGURATION).read_text(encoding="utf-8")
+    settings = [line for line in text.splitlines() if line.split(" ")[0] in SHARED]
+    found = []
+    with tempfile.TemporaryDirectory(prefix="meshwright-lab-") as temporary:
+        place = Path(temporary)
+        for i, layout in enumerate(LAYOUTS):
+            with step(f"measuring {layout.name}"):
+                linked = write_layout(layout, plan, place / f"conf-{i}", settings)
+                lab = up(place / f"conf-{i}", place=place / f"lab-{i}", any_ports=True, plan=linked)
+                probes = layout.probes(linked)
+                found.append(_measure(lab, layout.name, messages, timed, probes, layout.prefix))
+        with step("measuring the plan"):
+            lab = up(conf, place=place / "lab-plan", any_ports=True, plan=plan)
+            found.append(_measure(lab, "plan", messages, timed, link_probes(plan, plan.nodes), ""))
+    return found
+
+
+def _measure(
+    lab: Lab,
+    name: str,
+    messages: Sequence[Message],
+    timed: Sequence[Message],
+    probes: Sequence[Probe],
+    prefix: str,
+) -> Measured:
+    """Publish over a running lab, count and time, and stop it."""
+    wanted: dict[str, list[str]] = {node: [] for node in lab.plan.nodes}
+    for route in lab.plan.routes:
+        for node in route.subscribers:
+            wanted[node] += dict.fromkeys((route.name, prefix + route.name))
+    try:
+        with lab.clients() as clients:
+            clients.wait_for(probes, LINK_SECONDS)
+            counted = send(clients, messages, prefix=prefix, window=16)
+            clients.listen_to(wanted)
+            times = send(clients, timed, prefix=prefix, window=1, own=False, quiet=0)
+    finally:
+        lab.stop()
+    if counted.storm:
+        raise CheckError(f"the {name} runs messages in circles, so nothing can be compared.")
+    return _summarize(name, lab.plan, counted, times.delays)
+
+
+def _summarize(name: str, plan: Plan, counted: Traffic, delays: Sequence[int]) -> Measured:
+    n_deliveries = n_crossings = n_unwanted = n_missing = n_extra = 0
+    for message, copies in zip(counted.messages, counted.copies, strict=True):
+        for node, count in copies.items():
+            own = node == message.publisher
+            n_crossings += count - own
+            if own or node in message.awaited:
+                n_deliveries += not own
+                n_extra += count - 1
+            else:
+                n_unwanted += count
+        n_missing += sum(not copies[node] for node in message.awaited)
+    degrees = Counter(node for link in plan.links for node in link)
+    median, percentile_99 = (
+        (float(np.percentile(delays, p, method="inverted_cdf")) / 1e6 if delays else None)
+        for p in (50, 99)
+    )
+    return Measured(
+        name=name,
+        n_links=len(plan.links),
+        max_degree=max(degrees.values(), default=0),
+        n_messages=len(counted.messages),
+        n_deliveries=n_deliveries,
+        n_crossings=n_crossings,
+        n_unwanted=n_unwanted,
+        n_missing=n_missing,
+        n_extra=n_extra,
+        median_ms=median,
+        percentile_99_ms=percentile_99,
+    )

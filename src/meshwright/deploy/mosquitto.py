@@ -1,0 +1,236 @@
+"""A plan as files for Mosquitto: a directory per broker, and ``plan.json`` written last.
+
+The options of bridges follow what Mosquitto 2.0.11 does, tried with the broker itself
+(docs/deploy.md has the observations).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from meshwright.deploy.inventory import hash_password, read_passwords
+from meshwright.deploy.names import directory_name
+from meshwright.deploy.plan import (
+    CONFIGURATION,
+    FILE,
+    FORMAT_VERSION,
+    KIND,
+    Broker,
+    Line,
+    Link,
+    Plan,
+)
+from meshwright.deploy.validate import validate
+from meshwright.errors import CheckError
+from meshwright.patterns.filters import PatternIndex, is_filter
+from meshwright.storage import command_line
+from meshwright.storage.replacing import (
+    clean_up,
+    move_into_place,
+    refuse_overwrite,
+    staging_directory,
+)
+
+ACCESS = {"both": "readwrite", "out": "write", "in": "read"}  # of a dialling bridge, at the other
+
+HEADER = """\
+# Broker {node} of a mesh, written by `meshwright deploy mosquitto`: deploy again, do not edit.
+# Paths are relative: start it in this directory, cd {directory} && mosquitto -c mosquitto.conf
+"""
+STORE = """
+# Retained messages and the sessions of clients survive a restart; what bridges still have to
+# send does not.
+persistence true
+persistence_location ./
+# While a link is down its messages wait here; the default keeps 1000.
+max_queued_messages 10000
+"""
+QOS_2 = """\
+# With QoS 2, 2.0.11 loses messages where more than this are under way; the default is 20.
+max_inflight_messages 1000
+"""
+BRIDGE = """
+# Link to {node}
+connection {name}
+address {address}
+{version}
+remote_clientid {remote}
+local_clientid {local}
+# The other broker forgets our subscriptions with the connection: none is left by a redeploy.
+cleansession true
+# This one keeps what it still has to send.
+local_cleansession false
+bridge_attempt_unsubscribe false
+notifications_local_only true
+# Two numbers: 2.0.11 ignores a single one.
+restart_timeout 1 5
+keepalive_interval 30
+"""
+VERSION_5 = """\
+# Keeps properties and the retain flag, and sends nothing back to where it came from.
+bridge_protocol_version mqttv50
+try_private true"""
+VERSION_311 = """\
+# Filters of this link overlap: a private 3.1.1 bridge gets one copy of what both match.
+bridge_protocol_version mqttv311
+try_private true"""
+
+
+def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str, Any]:
+    """Write a plan as a directory of configurations; return the content of ``plan.json``.
+
+    The files are written to a sibling of the target, validated, and then renamed. With `force` an
+    older configuration is replaced, and nothing else.
+    """
+    target = Path(out).resolve()
+    clean_up(target, is_conf)
+    refuse_replacing(target, force=force)
+    passwords = read_passwords(plan.brokers)
+    secret = bool(passwords)
+    mode = 0o700 if secret else 0o755
+    with staging_directory(target, mode=mode) as place:
+        for node, files in broker_files(plan, passwords).items():
+            directory = place / plan.directories[node]
+            directory.mkdir(mode=mode)
+            for name, text in files.items():
+                write_file(directory / name, text, secret=secret)
+        content = {
+            "kind": KIND,
+            "format_version": FORMAT_VERSION,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": command_line(),
+            **plan.to_json(),
+        }
+        write_file(place / FILE, json_text(content), secret=False)
+        wrong = validate(place)
+        if wrong:
+            raise CheckError(
+                f"the configuration for '{target}' fails its check and was not written: "
+                f"{wrong[0]}. Please report this with the overlay and the inventory.",
+                tuple(wrong),
+            )
+        refuse_replacing(target, force=force)  # again: another run may have finished there
+        move_into_place(place, target)
+    return content
+
+
+def refuse_replacing(target: Path, *, force: bool) -> None:
+    """Raise InputError if writing to `target` would lose something other than a plan."""
+    refuse_overwrite(target, is_conf, "a directory of `meshwright deploy`", force=force)
+
+
+def is_conf(path: Path) -> bool:
+    """Return whether a directory was written by `write_conf`."""
+    try:
+        content = json.loads((path / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("kind") == KIND
+
+
+def write_file(path: Path, text: str, *, secret: bool) -> None:
+    """Write a file; one with secrets is readable by its owner only from the start."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    if not secret:
+        path.chmod(0o644)
+
+
+def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the files of each node, by name."""
+    brokers = {broker.node: broker for broker in plan.brokers}
+    dials: dict[str, list[Link]] = {node: [] for node in brokers}
+    dialled: dict[str, list[Link]] = {node: [] for node in brokers}
+    for u, v in plan.links:
+        dials[u].append((u, v))
+        dialled[v].append((u, v))
+    rights: dict[str, str] = dict.fromkeys(brokers, "")  # of a broker's own clients
+    for route in plan.routes:
+        for node in route.publishers:
+            right = "readwrite" if node in route.subscribers else "write"
+            rights[node] += f"topic {right} {route.pattern}\n"
+    files = {}
+    for node, broker in brokers.items():
+        bridges = (bridge(plan, brokers[u], brokers[v], passwords) for u, v in dials[node])
+        files[node] = {CONFIGURATION: broker_settings(plan, broker) + "".join(bridges)}
+        if broker.username:
+            users = [broker, *(brokers[u] for u, _ in dialled[node])]
+            files[node]["acl"] = (
+                "# What each user may read and write; anything else is refused.\n"
+                f"\n# Clients of this broker\nuser {broker.username}\n{rights[node]}"
+            ) + "".join(bridge_rights(plan, brokers[u], (u, v)) for u, v in dialled[node])
+            files[node]["passwd"] = "".join(
+                f"{user.username}:{hash_password(passwords[user.node])}\n" for user in users
+            )
+    return files
+
+
+def broker_settings(plan: Plan, broker: Broker) -> str:
+    """Return the part of a broker's mosquitto.conf before its bridges."""
+    directory = plan.directories[broker.node]
+    text = HEADER.format(node=directory_name(broker.node), directory=directory)
+    # A host other than loopback may be a proxy's, so the listener takes all addresses.
+    text += f"\nlistener {broker.port}{' ' + broker.host.lower() if broker.on_loopback else ''}\n"
+    if broker.tls:
+        text += f"cafile {broker.ca}\ncertfile {broker.cert}\nkeyfile {broker.key}\n"
+    if broker.username:
+        text += "allow_anonymous false\npassword_file passwd\nacl_file acl\n"
+    else:
+        text += "# The inventory gives no usernames: whoever reaches the port may connect.\n"
+        text += "allow_anonymous true\n"
+    return text + STORE + (QOS_2 if plan.qos == 2 else "")
+
+
+def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, str]) -> str:
+    """Return the lines of one bridge, from a broker to another."""
+    lines = plan.lines[broker.node, other.node]
+    ends = f"{plan.directories[broker.node]}.{plan.directories[other.node]}"
+    text = BRIDGE.format(
+        node=directory_name(other.node),
+        name=plan.directories[other.node],
+        address=other.endpoint,
+        version=VERSION_311 if overlap(lines) else VERSION_5,
+        remote=f"mesh.{ends}",
+        local=f"mesh-local.{ends}",
+    )
+    if broker.tls:
+        text += f"bridge_cafile {broker.ca}\n"
+        # Shown to a broker that asks for one: `require_certificate` may be added to listeners.
+        text += f"bridge_certfile {broker.cert}\nbridge_keyfile {broker.key}\n"
+    if broker.username:
+        text += f"remote_username {broker.username}\nremote_password {passwords[broker.node]}\n"
+    return text + "".join(f"topic {line.pattern} {line.direction} {plan.qos}\n" for line in lines)
+
+
+def bridge_rights(plan: Plan, user: Broker, link: Link) -> str:
+    """Return the access list of a broker that dials, at the other end of the link."""
+    text = f"\n# The bridge of {directory_name(user.node)}\nuser {user.username}\n"
+    lines = plan.lines[link]
+    return text + "".join(f"topic {ACCESS[line.direction]} {line.pattern}\n" for line in lines)
+
+
+def overlap(lines: Sequence[Line]) -> bool:
+    """Return whether two lines of a bridge match the same name."""
+    if not any(is_filter(line.pattern) for line in lines):
+        return False
+    index = PatternIndex(line.pattern for line in lines)
+    return any(len(index.overlapping(line.pattern)) > 1 for line in lines)
+
+
+def json_text(facts: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each entry of a list: readable, and quick to write."""
+    parts = []
+    for name, value in facts.items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in value)
+            text = f"[\n{rows}\n]"
+        else:
+            text = json.dumps(value, ensure_ascii=False)
+        parts.append(f"{json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -1,0 +1,324 @@
+"""The plan: which broker dials which, and how each topic travels. One type from planner to lab.
+
+``plan.json`` holds a plan next to the files of its brokers. It names nodes, never passwords.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from meshwright.deploy.names import bridge_pattern
+from meshwright.errors import InputError
+from meshwright.patterns.filters import match_all_filters, nearest, wider_filters
+
+FILE = "plan.json"
+CONFIGURATION = "mosquitto.conf"
+KIND = "mosquitto"
+FORMAT_VERSION = 1
+CREDENTIALS = ("username", "password_env", "password_file")
+
+Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
+Direction = Literal["both", "out", "in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """One broker: a row of the inventory."""
+
+    node: str
+    host: str
+    port: int
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    username: str = ""
+    password_env: str = ""
+    password_file: str = ""
+    tls: bool = False  # true where there is a `ca`; plan.json keeps this and no paths
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tls", self.tls or bool(self.ca))
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether its host is the machine's own loopback."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
+
+    @property
+    def endpoint(self) -> str:
+        """The host and port that other brokers dial."""
+        return f"{self.host}:{self.port}"
+
+
+class Line(NamedTuple):
+    """One ``topic`` line of a bridge."""
+
+    pattern: str
+    direction: Direction  # as the dialling broker sees it
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one topic travels: its brokers, and the tree of links that joins them."""
+
+    name: str
+    pattern: str  # as it is written in the files: a level with a space is a +
+    example: str  # a concrete name that travels this way: the topic itself if it is no filter
+    subscribers: tuple[str, ...]
+    publishers: tuple[str, ...]  # all that may publish, subscribers included
+    relays: tuple[str, ...]
+    edges: tuple[Link, ...]  # the tree, then the links of brokers that only publish
+
+    @cached_property
+    def only_publish(self) -> frozenset[str]:
+        """The publishers that send and receive nothing of the topic."""
+        return frozenset(self.publishers).difference(self.subscribers, self.relays)
+
+    @cached_property
+    def neighbours(self) -> Mapping[str, Sequence[str]]:
+        """The neighbours of each broker on the tree."""
+        found: dict[str, list[str]] = {}
+        for u, v in self.edges:
+            found.setdefault(u, []).append(v)
+            found.setdefault(v, []).append(u)
+        return found
+
+    def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
+        """Return which broker passes a message of `publisher` to each other broker it reaches.
+
+        `up` are the brokers that run, by default all; one that does not run passes nothing on.
+        """
+        running = None if up is None else set(up)
+        found: dict[str, str] = {}
+        waiting = [publisher]
+        while waiting:
+            u = waiting.pop()
+            for v in self.neighbours.get(u, ()):
+                if v == publisher or v in found or v in self.only_publish:
+                    continue
+                if running is None or v in running:
+                    found[v] = u
+                    waiting.append(v)
+        return found
+
+    @property
+    def depth(self) -> int:
+        """The hops from the middle of the tree to its farthest broker."""
+        start, hops = self.edges[0][0] if self.edges else "", {"": 0}
+        for _ in range(2):  # from any broker to the farthest, and from there: the longest path
+            hops = {start: 0}
+            queue = [start]
+            for u in queue:
+                for v in self.neighbours.get(u, ()):
+                    if v not in hops:
+                        hops[v] = hops[u] + 1
+                        queue.append(v)
+            start = queue[-1]
+        return (hops[start] + 1) // 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which broker dials which, and how each topic travels over these links."""
+
+    brokers: tuple[Broker, ...]
+    directories: Mapping[str, str]  # node -> the directory of its files
+    links: tuple[Link, ...]
+    routes: tuple[Route, ...]
+    qos: int
+    workload_digest: str = ""
+    method: str = ""
+    tree: str = ""
+    # Facts about the planning that plan.json does not hold.
+    n_unused: int = field(default=0, compare=False)  # links of the overlay that no tree needs
+    added: tuple[Link, ...] = field(default=(), compare=False)  # links only for publishers
+    shared: tuple[tuple[str, ...], ...] = field(default=(), compare=False)  # filters on one tree
+    unheard: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # (node, topic)
+
+    def __post_init__(self) -> None:
+        """Raise InputError unless brokers, links and routes fit together."""
+        known = set(self.nodes)
+        if len(known) < len(self.brokers):
+            raise InputError("a broker is listed twice")
+        named = {node for link in self.links for node in link}
+        for route in self.routes:
+            named.update(route.subscribers, route.publishers, route.relays, *route.edges)
+        if not named <= known:
+            raise InputError(f"brokers are named but not listed: {sorted(named - known)[:5]}")
+        unlisted = {edge for route in self.routes for edge in route.edges}.difference(self.links)
+        if unlisted:
+            raise InputError(f"topics use links that are not listed: {sorted(unlisted)[:5]}")
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the brokers."""
+        return tuple(broker.node for broker in self.brokers)
+
+    @cached_property
+    def match_all(self) -> tuple[str, ...]:
+        """Filters that match all topics of the plan."""
+        return match_all_filters(route.example for route in self.routes)
+
+    @cached_property
+    def lines(self) -> Mapping[Link, tuple[Line, ...]]:
+        """The topic lines of each link's bridge.
+
+        A topic needs no line of its own where a wider filter's line carries it already.
+        """
+        routes = {route.name: route for route in self.routes}
+        wider = nearest(wider_filters(list(routes)))
+        found: dict[Link, list[Line]] = {link: [] for link in self.links}
+        for name, route in routes.items():
+            carried = {
+                edge
+                for wide in map(routes.__getitem__, wider.get(name, ()))
+                for edge in wide.edges
+                if wide.only_publish.isdisjoint(edge)
+            }
+            for u, v in route.edges:
+                if u in route.only_publish:
+                    found[u, v].append(Line(route.pattern, "out"))
+                elif v in route.only_publish:
+                    found[u, v].append(Line(route.pattern, "in"))
+                elif (u, v) not in carried:
+                    found[u, v].append(Line(route.pattern, "both"))
+        return {link: tuple(sorted(lines)) for link, lines in found.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan for ``plan.json``: of a password only where it is to be found."""
+        return {
+            "workload_digest": self.workload_digest,
+            "method": self.method,
+            "tree": self.tree,
+            "qos": self.qos,
+            "brokers": [
+                {
+                    "node": broker.node,
+                    "directory": self.directories[broker.node],
+                    "host": broker.host,
+                    "port": broker.port,
+                    "tls": broker.tls,
+                    **{name: getattr(broker, name) or None for name in CREDENTIALS},
+                }
+                for broker in self.brokers
+            ],
+            "links": [{"from": u, "to": v} for u, v in self.links],
+            "topics": [
+                {field.name: getattr(route, field.name) for field in fields(Route)}
+                for route in self.routes
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the plan that `to_json` wrote; raise KeyError, TypeError or ValueError if none."""
+        brokers = tuple(
+            Broker(
+                b["node"],
+                b["host"],
+                int(b["port"]),
+                tls=bool(b.get("tls")),
+                **{name: b.get(name) or "" for name in CREDENTIALS},
+            )
+            for b in data["brokers"]
+        )
+        routes = tuple(
+            Route(
+                name=t["name"],
+                pattern=t.get("pattern", bridge_pattern(t["name"])),
+                example=t.get("example", t["name"]),
+                subscribers=tuple(t["subscribers"]),
+                publishers=tuple(t["publishers"]),
+                relays=tuple(t.get("relays", ())),
+                edges=tuple((u, v) for u, v in t["edges"]),
+            )
+            for t in data["topics"]
+        )
+        return cls(
+            brokers=brokers,
+            directories={b["node"]: b["directory"] for b in data["brokers"]},
+            links=tuple((link["from"], link["to"]) for link in data["links"]),
+            routes=routes,
+            qos=int(data["qos"]),
+            workload_digest=data.get("workload_digest", ""),
+            method=data.get("method", ""),
+            tree=data.get("tree", ""),
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the plan's counts, its busiest link and broker, and its deepest tree."""
+        rank = {node: i for i, node in enumerate(self.nodes)}
+        topics = Counter(edge for route in self.routes for edge in route.edges)
+        link = max(self.links, key=lambda w: (topics[w], rank[w[0]], rank[w[1]]), default=None)
+        load = dict.fromkeys(self.nodes, 0)
+        for edge, count in topics.items():
+            for node in edge:
+                load[node] += count
+        busiest = max(load, key=lambda node: load[node], default=None)
+        deepest = max(self.routes, key=lambda route: route.depth, default=None)
+        wanted = sum(max(len(route.subscribers) - 1, 0) for route in self.routes)
+        unwanted = sum(len(route.relays) for route in self.routes)
+        secured = bool(self.brokers) and bool(self.brokers[0].username)
+        return {
+            "brokers": len(self.brokers),
+            "links": len(self.links),
+            "topics": len(self.routes),
+            "tree": self.tree,
+            "qos": self.qos,
+            "busiest_link": link and {"from": link[0], "to": link[1], "topics": topics[link]},
+            "busiest_broker": busiest and {"node": busiest, "topics": load[busiest]},
+            "deepest": deepest and {"topic": deepest.name, "depth": deepest.depth},
+            "security": ("TLS, " if self.brokers and self.brokers[0].tls else "no TLS, ")
+            + ("a user per bridge, limited to its topics" if secured else "anyone may connect"),
+            "unused_links": self.n_unused,
+            "added_links": len(self.added),
+            "relayed_topics": sum(1 for route in self.routes if route.relays),
+            "unwanted": unwanted,  # receptions by relays, when each topic is published once
+            "unwanted_share": unwanted / max(wanted + unwanted, 1),
+            "shared": [list(group) for group in self.shared],
+            "unheard": [{"node": n, "topic": t} for n, t in self.unheard],
+        }
+
+
+def read_plan(conf: Path) -> Plan:
+    """Return the plan of a configuration directory, or raise InputError with what is wrong."""
+    path = conf / FILE
+    if not path.is_file():
+        raise InputError(
+            f"'{conf}' holds no {FILE}. Give the directory that "
+            "`meshwright deploy mosquitto ... -o DIR` wrote."
+        )
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found = data["kind"], data["format_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
+    if found != (KIND, FORMAT_VERSION):
+        raise InputError(
+            f"'{path}' is of kind {found[0]!r}, version {found[1]!r}; needed is {KIND!r}, version "
+            f"{FORMAT_VERSION}. Deploy again with this Meshwright."
+        )
+    try:
+        plan = Plan.from_json(data)
+    except KeyError as error:
+        raise InputError(f"'{path}' is damaged: {error} is missing. Deploy again.") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"'{path}' is damaged: {error}. Deploy again.") from error
+    places = plan.directories.items()
+    missing = [node for node, place in places if not (conf / place / CONFIGURATION).is_file()]
+    if missing:
+        raise InputError(
+            f"'{conf}' has no {CONFIGURATION} for {len(missing)} of its brokers "
+            f"({', '.join(missing[:5])}). Deploy again."
+        )
+    return plan

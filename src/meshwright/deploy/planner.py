@@ -1,0 +1,228 @@
+"""From an overlay to a plan of bridges: a tree per topic, each link configured at one end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from meshwright.deploy.inventory import inventory_problems, problems
+from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
+from meshwright.deploy.plan import Broker, Plan, Route
+from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
+from meshwright.errors import InputError, unknown_choice
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
+from meshwright.patterns.expand import expand
+from meshwright.patterns.filters import PatternIndex, example_names, is_filter, topic_error
+
+QOS = (0, 1, 2)
+COMPLETE = ("relay",)
+
+Publications = Sequence[tuple[str, str]]  # (node, topic)
+Leaves = Mapping[int, Mapping[int, int]]  # topic -> node that only publishes -> its neighbour
+
+
+def plan(
+    overlay: Overlay,
+    brokers: Sequence[Broker],
+    *,
+    publishers: Publications = (),
+    tree: str = "shallow",
+    qos: int = 1,
+    complete: str | None = None,
+) -> Plan:
+    """Return the bridges that carry every topic to all its subscribers, once.
+
+    Parameters
+    ----------
+    overlay
+        A topic-connected overlay of a workload, or a partial one with `complete`.
+    brokers
+        The inventory, one row per node.
+    publishers
+        Further (node, topic) pairs: nodes that publish topics they do not want themselves.
+    tree
+        ``shallow`` for the lowest depth, ``balanced`` to even out topics per link and broker.
+    qos
+        The quality of service of all bridges.
+    complete
+        ``relay``: reach disconnected subscribers via relays.
+
+    """
+    if qos not in QOS:
+        raise InputError(f"--qos is {qos}; choose 0, 1 or 2.")
+    if complete is not None and complete not in COMPLETE:
+        raise unknown_choice("--complete", complete, COMPLETE)
+    nodes = list(overlay.instance.node_names)
+    wrong = inventory_problems(brokers, nodes, [broker.node for broker in brokers])
+    if wrong:
+        raise problems("the inventory does not fit the overlay", wrong)
+    instance, unheard = with_published(overlay.instance, publishers)
+    check_topics(instance, [topic for _, topic in unheard])
+    edges = overlay.edge_list()
+    forest = grow_trees(instance, edges, tree=tree, relay=complete == "relay")
+    if forest.disconnected:
+        raise disconnected_error(overlay, instance, forest)
+    leaves, added = attach_publishers(instance, forest, edges, publishers)
+    links = orient(forest, leaves)
+    by_node = {broker.node: broker for broker in brokers}
+    return Plan(
+        brokers=tuple(by_node[node] for node in nodes),
+        directories=directory_names(nodes),
+        links=tuple((nodes[u], nodes[v]) for u, v in links.values()),
+        routes=routes_of(instance, forest, leaves, links, publishers),
+        qos=qos,
+        workload_digest=overlay.instance.digest,
+        method=overlay.method,
+        tree=tree,
+        n_unused=len(set(edges) - links.keys()),
+        added=tuple((nodes[u], nodes[v]) for u, v in added),
+        shared=tuple(tuple(names) for names in forest.shared),
+        unheard=tuple(unheard),
+    )
+
+
+def with_published(
+    instance: Instance, publishers: Publications
+) -> tuple[Instance, list[tuple[str, str]]]:
+    """Return the expanded instance with the published names that a filter matches.
+
+    The second value are the publications that no node wants.
+    """
+    known = set(instance.topic_names)
+    filters = PatternIndex(filter(is_filter, known))
+    names = {topic for _, topic in publishers if topic not in known}
+    heard = {name for name in names if filters.covering(name)}
+    unheard = [(node, topic) for node, topic in publishers if topic in names - heard]
+    return expand(instance, heard), unheard
+
+
+def check_topics(instance: Instance, unheard: Sequence[str] = ()) -> None:
+    """Raise InputError with all topics that Mosquitto's files cannot hold.
+
+    A pattern that would also carry an `unheard` topic, which no node wants, is refused too.
+    """
+    names = list(instance.topic_names)
+    wrong = [f"topic {name!r} {reason}" for name in names if (reason := topic_error(name))]
+    clashes = ambiguous_patterns({*names, *unheard})
+    for name in sorted(clashes.keys() & set(names)):
+        reason = "has a space, which cannot stand" if " " in name else "stands for nothing"
+        wrong.append(
+            f"topic {name!r} {reason} in a bridge's topic line, and a '+' instead would carry "
+            f"{clashes[name]!r} too: rename one of them"
+        )
+    if wrong:
+        raise problems("the workload has topics that cannot be bridged", wrong)
+
+
+def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> InputError:
+    """Return the error for a partial overlay, with the subscribers that would miss messages."""
+    names, nodes = instance.topic_names, instance.node_names
+    n_missing = sum(map(len, forest.disconnected.values()))
+    rows = [
+        f"{names[t]!r}: {', '.join(repr(nodes[v]) for v in missing)}"
+        for t, missing in forest.disconnected.items()
+    ]
+    text = (
+        f"the overlay leaves {n_missing:,} subscribers of {len(rows):,} topics disconnected; they "
+        "would miss messages and nothing was written:\n  " + "\n  ".join(rows) + "\n"
+    )
+    if instance.digest != overlay.instance.digest and overlay.connected:
+        return InputError(
+            text + "Filters make their nodes subscribers of what they match, and the overlay was "
+            "designed without that. Expand the workload with `meshwright deploy expand W -o W2`, "
+            "design on W2, or pass --complete relay."
+        )
+    return InputError(
+        text + "Design a complete overlay, or pass --complete relay to reach them via relays "
+        "where the links allow it."
+    )
+
+
+def attach_publishers(
+    instance: Instance, forest: Forest, edges: Sequence[Edge], publishers: Publications
+) -> tuple[Leaves, list[Edge]]:
+    """Return for each topic the nodes that only publish, and the links added for them.
+
+    A publisher outside the tree uses a link that it has to the tree, the least used first; without
+    one it gets a new link to the subscriber with the fewest links.
+    """
+    node_id = {name: i for i, name in enumerate(instance.node_names)}
+    topic_id = {name: t for t, name in enumerate(instance.topic_names)}
+    links = set(edges)
+    load = Counter(edge for tree in forest.trees for edge in tree)
+    near: dict[int, set[int]] = {node: set() for node in range(instance.n_nodes)}
+    for u, v in edges:
+        near[u].add(v)
+        near[v].add(u)
+    leaves: dict[int, dict[int, int]] = {}
+    added: list[Edge] = []
+    for node, topic in sorted(set(publishers)):
+        if topic not in topic_id:
+            continue
+        p, t = node_id[node], topic_id[topic]
+        carriers = {*forest.subscribers[t], *forest.relays[t]}
+        if p in carriers:
+            continue
+        reachable = carriers & near[p]
+        if reachable:
+            at = min(reachable, key=lambda v: (load[ordered(p, v)], v))
+        else:
+            at = min(forest.subscribers[t], key=lambda v: (len(near[v]), v))
+        edge = ordered(p, at)
+        if edge not in links:
+            links.add(edge)
+            added.append(edge)
+            near[p].add(at)
+            near[at].add(p)
+        load[edge] += 1
+        leaves.setdefault(t, {})[p] = at
+    return leaves, added
+
+
+def orient(forest: Forest, leaves: Leaves) -> dict[Edge, Edge]:
+    """Return each used link as (from, to): the end with fewer links dials, then the smaller id.
+
+    The dialling end keeps messages to send while a link is down, and an outer broker can usually
+    reach an inner one but not the other way round.
+    """
+    used = {edge for tree in forest.trees for edge in tree}
+    used |= {ordered(p, v) for ends in leaves.values() for p, v in ends.items()}
+    degree = Counter(node for edge in used for node in edge)
+    return {(u, v): (v, u) if degree[v] < degree[u] else (u, v) for u, v in sorted(used)}
+
+
+def routes_of(
+    instance: Instance,
+    forest: Forest,
+    leaves: Leaves,
+    links: Mapping[Edge, Edge],
+    publishers: Publications,
+) -> tuple[Route, ...]:
+    """Return how each topic travels."""
+    nodes, names = list(instance.node_names), list(instance.topic_names)
+    node_id = {name: i for i, name in enumerate(nodes)}
+    listed: dict[str, set[int]] = {}
+    for node, topic in publishers:
+        listed.setdefault(topic, set()).add(node_id[node])
+    patterns = [bridge_pattern(name) for name in names]
+    examples = example_names(patterns)
+    routes = []
+    for t, (name, pattern) in enumerate(zip(names, patterns, strict=True)):
+        wanted = forest.subscribers[t]
+        ends = sorted(ordered(p, v) for p, v in leaves.get(t, {}).items())
+        routes.append(
+            Route(
+                name=name,
+                pattern=pattern,
+                example=examples[pattern] if is_filter(name) else name,
+                subscribers=tuple(nodes[v] for v in wanted),
+                publishers=tuple(nodes[v] for v in sorted({*wanted, *listed.get(name, ())})),
+                relays=tuple(nodes[v] for v in forest.relays[t]),
+                edges=tuple(
+                    (nodes[u], nodes[v])
+                    for u, v in map(links.__getitem__, (*forest.trees[t], *ends))
+                ),
+            )
+        )
+    return tuple(routes)

@@ -1,0 +1,140 @@
+"""The files of a plan read back: what the brokers will do, whatever the planner intended.
+
+The grammar is Mosquitto's: a line that begins with ``#`` is a comment, a line is an option and a
+value after one space, ``topic`` takes words separated by spaces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from meshwright.deploy.plan import CONFIGURATION, Broker, Direction, Line, Plan, read_plan
+from meshwright.errors import InputError
+from meshwright.storage.replacing import wait_for_target
+
+DIRECTIONS = ("both", "out", "in")
+TOPIC_WORDS = 3  # topic, direction, qos: prefixes would rename
+
+
+@dataclass(slots=True)
+class Bridge:
+    """One ``connection`` of a mosquitto.conf."""
+
+    name: str
+    options: dict[str, str] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+    qos: list[int] = field(default_factory=list)  # of each line
+
+    @property
+    def address(self) -> str:
+        """The endpoint that it dials."""
+        return self.options.get("address", "")
+
+
+@dataclass(slots=True)
+class BrokerConf:
+    """The files of one broker."""
+
+    node: str
+    directory: str
+    endpoint: str  # host:port, as others dial it
+    options: dict[str, str] = field(default_factory=dict)
+    bridges: list[Bridge] = field(default_factory=list)
+    acl: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # user -> (right, pattern)
+    users: dict[str, str] = field(default_factory=dict)  # user -> hash
+
+
+@dataclass(slots=True)
+class Conf:
+    """A directory of configurations."""
+
+    path: Path
+    plan: Plan
+    brokers: dict[str, BrokerConf]  # by node
+
+    @property
+    def by_endpoint(self) -> dict[str, str]:
+        """The node behind each host and port."""
+        return {broker.endpoint: node for node, broker in self.brokers.items()}
+
+
+def read_conf(path: str | Path) -> Conf:
+    """Return what the files of a plan say, or raise InputError with the first invalid line."""
+    directory = Path(path).resolve()
+    wait_for_target(directory)
+    plan = read_plan(directory)
+    brokers = {
+        broker.node: read_broker(directory / plan.directories[broker.node], broker)
+        for broker in plan.brokers
+    }
+    return Conf(directory, plan, brokers)
+
+
+def read_broker(directory: Path, broker: Broker) -> BrokerConf:
+    """Return what the files of one broker say."""
+    found = BrokerConf(broker.node, directory.name, broker.endpoint)
+    path = directory / CONFIGURATION
+    for number, option, value in _options(path):
+        where = f"'{path}' line {number}"
+        if option == "connection":
+            found.bridges.append(Bridge(value))
+        elif option == "topic":
+            if not found.bridges:
+                raise InputError(f"{where}: a topic before any connection. Deploy again.")
+            line, qos = _topic(value, where)
+            found.bridges[-1].lines.append(line)
+            found.bridges[-1].qos.append(qos)
+        else:
+            options = found.bridges[-1].options if found.bridges else found.options
+            if option in options:
+                raise InputError(f"{where}: {option} is given twice. Deploy again.")
+            options[option] = value
+    if "acl_file" in found.options:
+        found.acl = _acl(directory / found.options["acl_file"])
+    if "password_file" in found.options:
+        for _, text in _lines(directory / found.options["password_file"]):
+            user, _, entry = text.partition(":")
+            found.users[user] = entry
+    return found
+
+
+def _topic(value: str, where: str) -> tuple[Line, int]:
+    words = value.split(" ")
+    if len(words) != TOPIC_WORDS or words[1] not in DIRECTIONS or words[2] not in "012":
+        raise InputError(
+            f"{where}: 'topic {value}' is not a name, a direction and a qos. Deploy again."
+        )
+    return Line(words[0], cast(Direction, words[1])), int(words[2])
+
+
+def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    user = ""  # rights before any user are those of anonymous clients
+    for _, option, value in _options(path):
+        if option == "user":
+            user = value
+            found.setdefault(user, [])
+        else:
+            right, _, pattern = value.partition(" ")
+            owner = user if option == "topic" else f"{option} line"
+            found.setdefault(owner, []).append((right, pattern))
+    return found
+
+
+def _options(path: Path) -> list[tuple[int, str, str]]:
+    """Return (line, option, value) of a file of Mosquitto."""
+    parts = ((number, line.partition(" ")) for number, line in _lines(path))
+    return [(number, option, value.strip(" ")) for number, (option, _, value) in parts]
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return the numbered lines of a file that are neither empty nor comments."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
+    # Only \n and \r end a line for Mosquitto; str.splitlines knows more.
+    lines = text.replace("\r", "\n").split("\n")
+    return [(i, line) for i, line in enumerate(lines, 1) if line and not line.startswith("#")]

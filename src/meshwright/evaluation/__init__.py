@@ -1,1 +1,0 @@
-"""Overlay -> evidence: checkers that work from the edges alone."""

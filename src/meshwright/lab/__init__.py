@@ -1,1 +1,0 @@
-"""Real brokers on this machine: start a plan, prove it, compare it, stop it."""

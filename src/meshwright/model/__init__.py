@@ -1,0 +1,1 @@
+"""The values that flow between rooms: frozen, validated once, arrays included."""

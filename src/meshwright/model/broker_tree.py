@@ -1,0 +1,146 @@
+"""Broker trees: the publisher is the root, and subscribers attach to the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.errors import InputError
+from meshwright.model.names import NumberedNames
+
+CAPACITY_TOLERANCE = 1e-6  # how far from 1 the capacities may sum
+
+
+@dataclass(frozen=True, eq=False)
+class BrokerTree:
+    """Brokers by id; the one whose parent is -1 is the publisher.
+
+    Examples
+    --------
+    >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [4.0]])
+    >>> tree.publisher, tree.leaves.tolist(), tree.capacity.tolist(), tree.down.tolist()
+    (0, [1, 2], [0.0, 0.5, 0.5], [0.0, 1.0, 4.0])
+
+    """
+
+    parent: npt.NDArray[np.int32]  # int32[brokers]
+    location: npt.NDArray[np.float64]  # float64[brokers, network dimensions]
+    # float64[brokers], fractions that sum to 1 over the leaves; empty for equal ones
+    capacity: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    names: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        parent = np.array(self.parent, np.int32)
+        location = np.array(self.location, np.float64)
+        object.__setattr__(self, "parent", parent)
+        object.__setattr__(self, "location", location)
+        if location.ndim != 2 or len(location) != len(parent):
+            raise InputError("each broker needs one location, all of the same dimensions.")
+        if not np.isfinite(location).all():
+            raise InputError("a broker's location is not a finite number.")
+        names = self.names or NumberedNames("broker", len(parent))
+        object.__setattr__(self, "names", tuple(names))
+        self._check_shape()
+        capacity = np.array(self.capacity, np.float64)
+        if len(capacity) == 0:
+            capacity = np.full(len(parent), 1.0 / len(self.leaves))
+        elif len(capacity) != len(parent):
+            raise InputError("each broker needs a capacity; that of the publisher is ignored.")
+        capacity[self._is_inner] = 0.0
+        object.__setattr__(self, "capacity", capacity)
+        if not np.isfinite(capacity).all() or (capacity < 0).any():
+            raise InputError("a broker's capacity is not a number of 0 or more.")
+        if abs(capacity.sum() - 1.0) > CAPACITY_TOLERANCE:
+            raise InputError(
+                f"the capacities of the leaves sum to {capacity.sum():.6g}; scale them to sum to 1."
+            )
+        for array in (parent, location, capacity):
+            array.flags.writeable = False
+
+    def _check_shape(self) -> None:
+        roots = np.flatnonzero(self.parent < 0)
+        if len(roots) != 1:
+            raise InputError(
+                f"the broker tree has {len(roots)} rows without a parent; "
+                "exactly one, the publisher, has none."
+            )
+        if (self.parent >= len(self.parent)).any():
+            raise InputError("a broker's parent is not among the brokers.")
+        if len(self.order) != len(self.parent):
+            lost = sorted(set(range(len(self.parent))) - set(self.order.tolist()))
+            raise InputError(f"the broker tree has a cycle through {self.names[lost[0]]!r}.")
+        if len(self.parent) < 2:
+            raise InputError("there is no broker besides the publisher; add one.")
+
+    @property
+    def n_brokers(self) -> int:
+        """The number of brokers, including the publisher."""
+        return len(self.parent)
+
+    @cached_property
+    def publisher(self) -> int:
+        """The id of the root."""
+        return int(np.flatnonzero(self.parent < 0)[0])
+
+    @cached_property
+    def children(self) -> tuple[npt.NDArray[np.int32], ...]:
+        """The children of each broker, by id."""
+        below: list[list[int]] = [[] for _ in range(len(self.parent))]
+        for broker, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                below[parent].append(broker)
+        return tuple(np.array(ids, np.int32) for ids in below)
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.int32]:
+        """The brokers from the publisher down, each after its parent."""
+        return np.array(self._subtree(self.publisher), np.int32)
+
+    @cached_property
+    def _is_inner(self) -> npt.NDArray[np.bool_]:
+        inner = np.zeros(len(self.parent), np.bool_)
+        inner[self.parent[self.parent >= 0]] = True
+        inner[self.publisher] = True
+        return inner
+
+    @cached_property
+    def leaves(self) -> npt.NDArray[np.int32]:
+        """The ids of the brokers that subscribers attach to."""
+        return np.flatnonzero(~self._is_inner).astype(np.int32)
+
+    @cached_property
+    def down(self) -> npt.NDArray[np.float64]:
+        """The latency from the publisher down the tree to each broker."""
+        latency = np.zeros(len(self.parent))
+        for broker in self.order[1:].tolist():
+            above = int(self.parent[broker])
+            hop = float(np.linalg.norm(self.location[broker] - self.location[above]))
+            latency[broker] = latency[above] + hop
+        return latency
+
+    @cached_property
+    def depth(self) -> npt.NDArray[np.int32]:
+        """The number of hops from the publisher to each broker."""
+        depth = np.zeros(len(self.parent), np.int32)
+        for broker in self.order[1:].tolist():
+            depth[broker] = depth[self.parent[broker]] + 1
+        return depth
+
+    @cached_property
+    def is_one_level(self) -> bool:
+        """Whether every broker is a child of the publisher."""
+        return len(self.leaves) == len(self.parent) - 1
+
+    def leaves_below(self, broker: int) -> npt.NDArray[np.int32]:
+        """Return the ids of the leaves in a broker's subtree; a leaf's subtree is itself."""
+        return np.intersect1d(self._subtree(broker), self.leaves).astype(np.int32)
+
+    def _subtree(self, broker: int) -> list[int]:
+        reached = [broker]
+        for at in reached:
+            reached.extend(self.children[at].tolist())
+        return reached

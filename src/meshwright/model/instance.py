@@ -1,0 +1,232 @@
+"""Which node wants which topic: the value that every overlay is designed for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.errors import InputError
+from meshwright.model.names import ArrowNames, NumberedNames, arrow_names
+from meshwright.storage import open_dataset, read_table
+from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+PAIRS_AT_ONCE = 1 << 20
+MOST_IDS = 2**31 - 2  # ids are int32, and one value stays free
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # arrays make == ambiguous: compare .digest
+class Instance:
+    """Which node wants which topic: CSR over integer ids, topics sorted within a node.
+
+    Examples
+    --------
+    >>> instance = Instance.from_pairs([("edge-1", "plant/temp"), ("edge-2", "plant/temp")])
+    >>> instance.n_nodes, instance.n_topics, instance.n_subscriptions
+    (2, 1, 2)
+
+    """
+
+    node_names: Sequence[str]
+    topic_names: Sequence[str]
+    indptr: npt.NDArray[np.int64]  # n_nodes + 1
+    topics: npt.NDArray[np.int32]  # n_subscriptions
+    _digest: list[str] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indptr", frozen(self.indptr, np.int64, "indptr"))
+        object.__setattr__(self, "topics", frozen(self.topics, np.int32, "topics"))
+        check_csr(self.indptr, self.topics, len(self.node_names), len(self.topic_names))
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes, those without a subscription included."""
+        return len(self.node_names)
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics."""
+        return len(self.topic_names)
+
+    @property
+    def n_subscriptions(self) -> int:
+        """The number of (node, topic) pairs."""
+        return len(self.topics)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the content: equal to the digest of a workload with the same content."""
+        if not self._digest:
+            nodes = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
+            self._digest.append(
+                workload_digest(
+                    self.n_nodes,
+                    self.n_topics,
+                    self.n_subscriptions,
+                    names_digest(arrow_names(self.node_names)),
+                    names_digest(arrow_names(self.topic_names)),
+                    pairs_digest(pack(nodes, self.topics)),
+                )
+            )
+        return self._digest[0]
+
+    def topics_of(self, node: int) -> npt.NDArray[np.int32]:
+        """Return the topics that a node wants, sorted."""
+        return self.topics[self.indptr[node] : self.indptr[node + 1]]
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[str, str]], *, nodes: Iterable[str] = ()) -> Instance:
+        """Return the instance of (node, topic) names; repeats count once.
+
+        Parameters
+        ----------
+        pairs
+            Names of nodes and of the topics they want.
+        nodes
+            Further nodes, which may want nothing.
+
+        """
+        wanted = {_pair(pair) for pair in pairs}
+        for name in (nodes := set(nodes)) | {name for pair in wanted for name in pair}:
+            _check_name(name)
+        node_names = tuple(sorted({node for node, _ in wanted} | nodes))
+        topic_names = tuple(sorted({topic for _, topic in wanted}))
+        node_id = {name: i for i, name in enumerate(node_names)}
+        topic_id = {name: i for i, name in enumerate(topic_names)}
+        ids = sorted((node_id[node], topic_id[topic]) for node, topic in wanted)
+        array = np.array(ids, dtype=np.int32).reshape(-1, 2)
+        return cls(node_names, topic_names, row_pointers(array[:, 0], len(node_names)), array[:, 1])
+
+    @classmethod
+    def from_arrays(
+        cls, indptr: npt.ArrayLike, topics: npt.ArrayLike, n_topics: int | None = None
+    ) -> Instance:
+        """Return the instance of CSR arrays; names are numbered (``node-07``, ``topic-3``)."""
+        pointers = frozen(np.asarray(indptr), np.int64, "indptr")
+        wanted = frozen(np.asarray(topics), np.int32, "topics")
+        if len(pointers) == 0:
+            raise InputError("indptr is empty; it needs one entry more than there are nodes.")
+        count = int(wanted.max(initial=-1)) + 1 if n_topics is None else n_topics
+        if count < 0:
+            raise InputError(f"n_topics is {n_topics}; it must be 0 or more.")
+        names = NumberedNames("node", len(pointers) - 1), NumberedNames("topic", count)
+        return cls(*names, pointers, wanted)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Instance:
+        """Return the instance of a workload dataset; needs no JVM."""
+        directory = Path(path)
+        manifest = open_dataset(directory, "workload")
+        n_nodes, n_topics = manifest["n_nodes"], manifest["n_topics"]
+        pairs = read_table(directory, "subscriptions", ["node", "topic"])
+        nodes = pairs.column("node").to_numpy()
+        topics = pairs.column("topic").to_numpy()
+        if not _rise(nodes, topics):
+            packed = pack(nodes, topics)
+            packed.sort()
+            nodes, topics = unpack(packed)
+        if len(nodes) and not (nodes[0] >= 0 and nodes[-1] < n_nodes):
+            raise InputError(f"'{path}' has a subscription of a node outside 0..{n_nodes - 1}.")
+        return cls(
+            _names(directory, "nodes", "node"),
+            _names(directory, "topics", "topic"),
+            row_pointers(nodes, n_nodes),
+            topics if n_topics else topics[:0],
+            [manifest["digest"]],
+        )
+
+
+class Subscribers(NamedTuple):
+    """The subscribers of topic t are ``nodes[pointers[t] : pointers[t + 1]]``, sorted."""
+
+    pointers: Longs  # [n_topics + 1]
+    nodes: Ints  # [n_subscriptions]
+
+
+def subscribers_of(instance: Instance, numbers: Ints | None = None) -> Subscribers:
+    """Return the subscribers of each topic; `numbers`, if given, replace the ids of the nodes."""
+    ids = np.arange(instance.n_nodes, dtype=np.int32) if numbers is None else numbers
+    nodes = np.repeat(ids, np.diff(instance.indptr))
+    order = np.lexsort((nodes, instance.topics))
+    return Subscribers(row_pointers(instance.topics[order], instance.n_topics), nodes[order])
+
+
+def frozen(array: npt.NDArray[Any], dtype: type, what: str) -> npt.NDArray[Any]:
+    """Return a read-only copy of a type; raise InputError for values that do not fit it."""
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional; got {array.ndim} dimensions.")
+    if not np.issubdtype(array.dtype, np.integer) and len(array):
+        raise InputError(f"{what} must be integers; got an array of {array.dtype}.")
+    copy: npt.NDArray[Any] = np.array(array, dtype=dtype)
+    if not np.array_equal(copy, array):
+        raise InputError(f"{what} must fit {np.dtype(dtype).name}; they reach {array.max()}.")
+    copy.flags.writeable = False
+    return copy
+
+
+def _pair(pair: object) -> tuple[str, str]:
+    if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+        return pair[0], pair[1]
+    raise InputError(f"a pair is (node, topic); got {pair!r}.")
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise InputError(f"names are text and not empty; got {name!r}.")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"names are Unicode text; {name!r} holds a lone surrogate.") from None
+
+
+def row_pointers(sorted_rows: npt.NDArray[np.int32], n_rows: int) -> npt.NDArray[np.int64]:
+    """Return where each row starts and ends in a sorted column of row numbers."""
+    # np.bincount would first make a copy of twice the size.
+    return np.searchsorted(sorted_rows, np.arange(n_rows + 1, dtype=sorted_rows.dtype))
+
+
+def _rise(nodes: npt.NDArray[np.int32], topics: npt.NDArray[np.int32]) -> bool:
+    """Return whether the pairs are strictly increasing; in pieces, to keep copies small."""
+    for first in range(0, len(nodes), PAIRS_AT_ONCE):
+        u, t = (ids[first : first + PAIRS_AT_ONCE + 1] for ids in (nodes, topics))
+        if not np.all((u[1:] > u[:-1]) | ((u[1:] == u[:-1]) & (t[1:] > t[:-1]))):
+            return False
+    return True
+
+
+def check_csr(
+    indptr: npt.NDArray[np.int64], topics: npt.NDArray[np.int32], n_nodes: int, n_topics: int
+) -> None:
+    """Raise unless the arrays are a CSR of sorted, distinct topics."""
+    if max(n_nodes, n_topics) > MOST_IDS:
+        raise InputError(f"{max(n_nodes, n_topics):,} names do not fit int32 ids ({MOST_IDS:,}).")
+    if len(indptr) != n_nodes + 1 or indptr[0] != 0 or indptr[-1] != len(topics):
+        raise InputError(
+            f"indptr must run from 0 to {len(topics)} in {n_nodes + 1} entries; "
+            f"got {len(indptr)} entries from {indptr[:1].tolist()} to {indptr[-1:].tolist()}."
+        )
+    if np.any(np.diff(indptr) < 0):
+        raise InputError("indptr must not fall from one node to the next.")
+    if len(topics) and not (topics.min() >= 0 and topics.max() < n_topics):
+        raise InputError(f"topics must lie in 0..{n_topics - 1}; got up to {topics.max()}.")
+    rises = topics[1:] > topics[:-1]
+    starts = indptr[1:-1]
+    rises[starts[(starts > 0) & (starts < len(topics))] - 1] = True
+    if not rises.all():
+        raise InputError("topics must be sorted and distinct within a node.")
+
+
+def _names(directory: Path, table: str, column: str) -> ArrowNames:
+    """Return the names of a table in id order."""
+    names = read_table(directory, table, [column, "name"])
+    ids = names.column(column).to_numpy()
+    if not np.array_equal(ids, np.arange(len(ids))):
+        names = names.sort_by(column)
+    return ArrowNames(names.column("name").combine_chunks())

@@ -1,0 +1,1 @@
+"""The components of each topic's sub-overlay: one union-find for all rooms."""

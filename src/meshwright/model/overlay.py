@@ -1,0 +1,179 @@
+"""Which nodes are linked, and what no overlay can beat."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.errors import InputError
+from meshwright.model.instance import Instance, Ints, frozen
+from meshwright.storage.digest import pack
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What no overlay for the instance can beat (docs/certificates.md)."""
+
+    edges: int  # no complete overlay has fewer
+    max_degree: int  # no complete overlay has a lower maximum degree
+    support_with_edges: float  # no overlay with as many edges has more support
+    support_with_degree: float  # no overlay with the same maximum degree has more support
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlay:
+    """Which nodes are linked: edges in the order added, each with the gain it had then."""
+
+    instance: Instance
+    edges: Ints  # n_edges x 2, u < v
+    gains: Ints
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    bounds: Bounds | None = None
+    seconds: float = 0.0
+    _components: list[Ints] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.int32).reshape(-1, 2)
+        edges.flags.writeable = False
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "gains", frozen(self.gains, np.int32, "gains"))
+        check_edges(self.edges, self.instance.n_nodes)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the workload and the links in order; of a small world its ring too."""
+        whole = hashlib.sha256(b"meshwright overlay 1\n" + bytes.fromhex(self.instance.digest))
+        for array in self._arrays():
+            whole.update(array.size.to_bytes(8, "little"))
+            whole.update(np.asarray(array, "<i4").tobytes())
+        return whole.hexdigest()
+
+    def _arrays(self) -> list[Ints]:
+        return [self.edges, self.gains]
+
+    @property
+    def n_edges(self) -> int:
+        """The number of links."""
+        return len(self.edges)
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """The number of links of each node."""
+        return np.bincount(self.edges.ravel(), minlength=self.instance.n_nodes)
+
+    @property
+    def max_degree(self) -> int:
+        """The links of the node that has most."""
+        return int(self.degrees.max(initial=0))
+
+    @property
+    def average_degree(self) -> float:
+        """The mean number of links per node."""
+        return 2 * self.n_edges / self.instance.n_nodes if self.instance.n_nodes else 0.0
+
+    @property
+    def components(self) -> Ints:
+        """The number of components of each topic's sub-overlay, from the edges alone."""
+        return self._join()[0]
+
+    @property
+    def largest_components(self) -> Ints:
+        """The nodes in the largest component of each topic's sub-overlay."""
+        return self._join()[1]
+
+    def _join(self) -> list[Ints]:
+        if not self._components:
+            from meshwright.model.kernels.components import (
+                join_all,
+                largest_components,
+                new_components,
+            )
+
+            state = new_components(
+                self.instance.indptr, self.instance.topics, self.instance.n_topics
+            )
+            join_all(state, self.edges)
+            found = (state.open_count, largest_components(state))
+            self._components.extend(frozen(array, np.int32, "components") for array in found)
+        return self._components
+
+    @property
+    def support(self) -> float:
+        """The share of the joins a complete overlay needs that this one makes: 1 if complete."""
+        wanted = int(np.count_nonzero(self.components))
+        full = self.instance.n_subscriptions - wanted
+        missing = int(self.components.sum(dtype=np.int64)) - wanted
+        return 1.0 - missing / full if full else 1.0
+
+    @property
+    def connected(self) -> bool:
+        """Whether every topic's subscribers are joined without relays."""
+        return bool((self.components <= 1).all())
+
+    def edge_list(self) -> list[tuple[int, int]]:
+        """Return the edges as pairs of ids, in the order added."""
+        return [(u, v) for u, v in self.edges.tolist()]
+
+    def certificate(self) -> dict[str, Any]:
+        """Return what the overlay achieves, and how far from optimal it can be."""
+        apart = disconnected_topics(self)
+        degrees = self.degrees
+        return {
+            "n_edges": self.n_edges,
+            "average_degree": self.average_degree,
+            "max_degree": self.max_degree,
+            "median_degree": float(np.median(degrees)) if len(degrees) else 0.0,
+            "support": self.support,
+            "connected": self.connected,
+            "n_disconnected": len(apart),
+            "disconnected": apart[:10],
+            "bounds": asdict(self.bounds) if self.bounds else None,
+        }
+
+
+def disconnected_topics(overlay: Overlay) -> list[str]:
+    """Return the names of the topics whose subscribers are not all joined, empty if complete."""
+    names = overlay.instance.topic_names
+    return [names[t] for t in np.flatnonzero(overlay.components > 1).tolist()]
+
+
+def gains_of(instance: Instance, edges: Ints) -> Ints:
+    """Return the gain of each edge when they are added in this order."""
+    from meshwright.model.kernels.components import join_all, new_components
+
+    components = new_components(instance.indptr, instance.topics, instance.n_topics)
+    gains: Ints = join_all(components, edges)
+    return gains
+
+
+def distinct_edges(one: Ints, other: Ints) -> Ints:
+    """Return the pairs as edges u < v, each once, in the order they first appear; no loops."""
+    edges = np.sort(np.column_stack((one, other))[one != other], axis=1)
+    _, first = np.unique(pack(edges[:, 0], edges[:, 1]), return_index=True)
+    return edges[np.sort(first)]
+
+
+def check_edges(edges: Ints, n_nodes: int) -> None:
+    """Raise unless each edge is a pair u < v of nodes, listed once."""
+    if len(edges) == 0:
+        return
+    if edges.min() < 0 or edges.max() >= n_nodes:
+        raise InputError(f"an edge has an end that is not a node id (0-{n_nodes - 1}).")
+    if np.any(edges[:, 0] >= edges[:, 1]):
+        raise InputError("each edge must be given as (u, v) with u < v.")
+    if count_repeated(edges[:, 0], edges[:, 1]):
+        raise InputError("an edge is listed twice.")
+
+
+def count_repeated(u: Ints, v: Ints) -> int:
+    """Return how many pairs are listed after an equal one."""
+    pairs = pack(u, v)
+    pairs.sort()  # a fraction of the time that np.unique takes, which hashes
+    return int(np.count_nonzero(pairs[1:] == pairs[:-1]))

@@ -1,0 +1,181 @@
+"""Rounds of scans on disk: the request of each round, and the results of its tasks.
+
+A round is a directory. The driver writes the request: the rows to scan, and the labels that have
+changed since the round before. Each task scans a part of the rows and writes its results, renamed
+when complete. A run that is started again after a kill makes the same requests in the same order
+and uses the results that are there.
+
+A task process keeps the labels of all positions between rounds and applies the changes; the
+interests are mapped. So a process has 4 bytes per subscription of its own, and all processes of a
+machine share the pages of the interests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from meshwright.model.kernels.components import Components, Ints, Longs
+from meshwright.overlay.greedy.kernels.candidates import (
+    ScanRequest,
+    candidate_room,
+    new_candidates,
+    new_scan_counters,
+    scan_candidates,
+)
+from meshwright.runtime.ship import mapped, ship
+
+SETTINGS = "design.json"
+INTERESTS = "interests"
+REQUEST = "request"
+
+
+class Round(NamedTuple):
+    """The request of a round."""
+
+    position: Ints  # int32[n_changed], the positions with a new label
+    label: Ints  # int32[n_changed], these labels
+    open_count: Ints  # int32[n_topics], the components of each topic
+    degree: Ints  # int32[n_nodes]
+    cap: int
+    rows: Ints  # int32[n_rows], the rows to scan
+    cuts: Longs  # int64[n_parts + 1], part k has the rows cuts[k] .. cuts[k + 1]
+
+
+def open_work(directory: Path, settings: Mapping[str, Any]) -> str:
+    """Prepare the directory of a design's rounds; remove the rounds of another design.
+
+    Return a name for the design, by which task processes that outlive it tell it from the next.
+    """
+    text = json.dumps(dict(settings), sort_keys=True)
+    file = directory / SETTINGS
+    if not (file.is_file() and file.read_text() == text):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        file.write_text(text)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def round_path(directory: Path, number: int) -> Path:
+    """Return the directory of a round; the first has number 1."""
+    return directory / f"round-{number:04d}"
+
+
+def result_path(directory: Path, number: int, part: int) -> Path:
+    """Return the path of the results of a part of a round."""
+    return round_path(directory, number) / f"found-{part:05d}"
+
+
+def is_done(directory: Path, number: int, n_parts: int) -> bool:
+    """Return whether every part of a round has been scanned."""
+    return all(result_path(directory, number, part).is_file() for part in range(n_parts))
+
+
+def write_request(directory: Path, number: int, request: Round) -> None:
+    """Write the request of a round, unless an earlier run has written the same one."""
+    place = round_path(directory, number)
+    file = place / REQUEST
+    if file.is_file():
+        pairs = zip(mapped(file), request, strict=True)
+        if all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in pairs):
+            return
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    write(file, request)
+
+
+def write_interests(directory: Path, c: Components) -> None:
+    """Write the interests of a run before its first edge, unless an earlier run has."""
+    if not (directory / INTERESTS).is_file():
+        unread = np.empty(0, np.int32)
+        interests = c._replace(
+            slot_at=unread,
+            slot_label=unread,
+            label=unread,
+            follower=unread,
+            size=unread,
+            open_count=unread,
+        )
+        write(directory / INTERESTS, interests)
+
+
+def write(path: Path, value: object) -> None:
+    """Write a value under a temporary name, and rename it when complete."""
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    ship(draft, value)
+    draft.replace(path)
+
+
+class Follower:
+    """What a task process keeps of a run: the interests, and the labels of its latest round."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._interests: Components = mapped(directory / INTERESTS)
+        self.counters = new_scan_counters(self._interests)
+        self._label = np.arange(len(self._interests.nodes), dtype=np.int32)
+        self._number = 0
+        self._slot_label = np.empty(0, np.int32)
+        self._slot_number = 0
+
+    def components_at(self, number: int) -> Components:
+        """Return the components as of a round, as far as scans and profiles read them.
+
+        Before the first round there are no labels: every component has one node.
+        """
+        if number == 0:
+            return self._interests
+        if number < self._number:  # a task of an earlier round, run again
+            self._label = np.arange(len(self._label), dtype=np.int32)
+            self._number = 0
+        while self._number < number:
+            self._number += 1
+            request = self.request(self._number)
+            self._label[request.position] = request.label
+        open_count = self.request(number).open_count
+        return self._interests._replace(label=self._label, open_count=open_count)
+
+    def profile_components_at(self, number: int) -> Components:
+        """Return the same with the labels by slot, which profiles read."""
+        c = self.components_at(number)
+        if number != self._slot_number:
+            self._slot_label = self._label[c.position_at]
+            self._slot_number = number
+        return c._replace(slot_label=self._slot_label)
+
+    def request(self, number: int) -> Round:
+        """Return the request of a round."""
+        request: Round = mapped(round_path(self.directory, number) / REQUEST)
+        return request
+
+
+_followers: list[Follower] = []  # one at most: a process works on one run at a time
+
+
+def follower(directory: Path) -> Follower:
+    """Return what this process keeps of a run."""
+    if not _followers or _followers[0].directory != directory:
+        _followers[:] = [Follower(directory)]
+    return _followers[0]
+
+
+def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> int:
+    """Scan a part of a round's rows, unless that is done; return how many rows were scanned."""
+    out = result_path(directory, number, part)
+    if out.is_file():
+        return 0
+    known = follower(directory)
+    c, request = known.components_at(number), known.request(number)
+    rows = request.rows[request.cuts[part] : request.cuts[part + 1]]
+    found = new_candidates(candidate_room(c, rows, min_candidates))
+    scan = ScanRequest(rows, request.degree, request.cap)
+    scan_candidates(c, scan, known.counters, found, 0, len(rows))
+    write(out, found)
+    return len(rows)

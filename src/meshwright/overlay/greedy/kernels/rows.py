@@ -1,0 +1,238 @@
+"""The rows: a few partners of each node, and a bound on all the others.
+
+Nodes are ranked by their subscriptions, most first. Row u holds the pairs of node u with the nodes
+that rank behind it, so the degrees that rise fastest belong to the row's own node. A scan of the
+row counts the gains of all its pairs, keeps the best partners with their current keys (the cache),
+and the best key of the others (the bound). `row_queue` evaluates them again when they come up.
+
+Under a degree cap, pairs with a full node (one that has reached the cap) do not take part. They are
+parked behind the row's heap, or covered by `rest`, a bound on their gains, until the cap rises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.model.kernels.components import (
+    Ints,
+    Longs,
+    TopicLabels,
+    Unsigned,
+    new_counters,
+    new_topic_labels,
+)
+from meshwright.overlay.greedy.kernels.counts import (
+    count_dense,
+    count_left_out,
+    count_sparse,
+    longest_slot,
+    row_cost,
+)
+from meshwright.overlay.greedy.kernels.exclusions import (
+    NO_EXCLUSIONS,
+    Exclusions,
+    is_excluded,
+    no_exclusions,
+)
+from meshwright.overlay.greedy.kernels.pairs import (
+    better,
+    gain_of,
+    heapify,
+    largest_of,
+    pair_code,
+    pair_key,
+    shrink,
+)
+from meshwright.overlay.greedy.kernels.run import NO_LIMIT
+from meshwright.overlay.greedy.kernels.tuning import (
+    DENSE_SCAN,
+    FULL_SHARE,
+    ROW_CACHE,
+    SCAN_STRETCH,
+)
+from meshwright.runtime.compile import kernel
+
+HEAP_SIZE, CAP, BATCH_GAIN = 0, 1, 2  # places in Rows.state
+
+
+class Rows(NamedTuple):
+    """The rows, their caches, and the heap of rows. Rows are numbered by rank."""
+
+    ids: Ints  # int32[n_nodes], rank -> node id of the instance
+    rank: Ints  # int32[n_nodes], node id of the instance -> rank
+    first: Longs  # int64[n_nodes + 1], the cache of row u is at first[u] .. first[u + 1]
+    key: Longs  # int64[first[-1]], keys of the cached pairs: a heap, then the parked pairs
+    code: Longs  # int64[first[-1]], codes of the cached pairs
+    used: Ints  # int32[n_nodes], pairs in the heap of each row
+    parked: Ints  # int32[n_nodes], pairs behind the heap, whose partner was full when last seen
+    bound_key: Longs  # int64[n_nodes], best key of the pairs not cached that take part, 0 for none
+    bound_code: Longs  # int64[n_nodes], the code of that pair
+    rest: Ints  # int32[n_nodes], largest gain of the pairs not cached whose partner was full
+    spent: Longs  # int64[n_nodes], cost of evaluating stale pairs since the last scan
+    scan_cost: Longs  # int64[n_nodes], cost of the last scan
+    settled: Longs  # int64[n_nodes], number of edges when the best pair was last found current
+    due: Ints  # int32[n_nodes], places in the heap of the rows to scan together
+    heap: Ints  # int32[n_nodes], the heap of rows
+    heap_key: Longs  # int64[n_nodes], best key of the row at each place of the heap
+    heap_code: Longs  # int64[n_nodes], the code of that pair
+    state: Longs  # int64[3], [HEAP_SIZE, CAP, BATCH_GAIN: gain at which rows were last batched]
+    lowest_gain: int  # 1 or 2; pairs that gain less are not kept
+    min_batch: int  # due rows that are worth a scan on several threads, NO_LIMIT for never
+    exclusions: Exclusions
+
+
+class Scratch(NamedTuple):
+    """The work arrays of a scan and of evaluations; one for each thread."""
+
+    gains: npt.NDArray[Any]  # uint16 or int32[n_nodes], zeros between scans
+    touched: Unsigned  # uint32[n_nodes + 1], partners that gain
+    key: Longs  # int64[2, ...], pairs that may be kept: [0] those that take part, [1] the full
+    code: Longs  # int64[2, ...], their codes
+    labels: TopicLabels  # of the node that others are compared with
+
+
+def new_scratch(n_nodes: int, n_topics: int, max_room: int) -> Scratch:
+    """Return work arrays for rows that keep up to `max_room` partners."""
+    pairs = (2, 2 * max_room + SCAN_STRETCH)
+    return Scratch(
+        gains=new_counters(n_nodes, max_room),  # no gain exceeds the room of a row
+        touched=np.zeros(n_nodes + 1, dtype=np.uint32),
+        key=np.zeros(pairs, dtype=np.int64),
+        code=np.zeros(pairs, dtype=np.int64),
+        labels=new_topic_labels(n_topics),
+    )
+
+
+def new_rows(
+    indptr: Longs,
+    ids: Ints,
+    *,
+    lowest_gain: int = 1,
+    cache: int = ROW_CACHE,
+    min_batch: int = NO_LIMIT,
+    exclusions: Exclusions | None = None,
+) -> Rows:
+    """Return empty rows over ranked nodes; `scan_rows` and `set_row_cap` make them ready."""
+    n_nodes = len(indptr) - 1
+    # A node with many topics is a partner of many, and uses up its cache sooner.
+    room = np.maximum(np.diff(indptr), cache) if cache >= ROW_CACHE else np.full(n_nodes, cache)
+    room = np.minimum(room, np.arange(n_nodes)[::-1])
+    first = np.concatenate(([0], np.cumsum(room))).astype(np.int64)
+    used, parked, rest, due, heap = np.zeros((5, n_nodes), dtype=np.int32)
+    bound_key, bound_code, spent, scan_cost = np.zeros((4, n_nodes), dtype=np.int64)
+    settled, heap_key, heap_code = np.zeros((3, n_nodes), dtype=np.int64)
+    key, code = np.zeros((2, first[-1]), dtype=np.int64)
+    return Rows(
+        ids=ids,
+        rank=np.argsort(ids).astype(np.int32),
+        first=first,
+        key=key,
+        code=code,
+        used=used,
+        parked=parked,
+        bound_key=bound_key,
+        bound_code=bound_code,
+        rest=rest,
+        spent=spent,
+        scan_cost=scan_cost,
+        settled=settled,
+        due=due,
+        heap=heap,
+        heap_key=heap_key,
+        heap_code=heap_code,
+        state=np.array([0, NO_LIMIT, 0], dtype=np.int64),
+        lowest_gain=lowest_gain,
+        min_batch=min_batch,
+        exclusions=exclusions or no_exclusions(),
+    )
+
+
+@kernel
+def list_from(gains, first, end, least, listed):
+    """List the nodes from `first` to `end` that gain `least` or more; return how many."""
+    stretch = gains[first:end]
+    n_listed = 0
+    if largest_of(stretch) >= least:
+        for i in range(len(stretch)):
+            listed[n_listed] = first + i
+            n_listed += stretch[i] >= least
+    return n_listed
+
+
+@kernel
+def scan_row(run, rows, scratch, u):
+    """Fill the cache, bound and rest of row u; its connected topics have been dropped before.
+
+    Under a cap a share of the cache is for the best pairs with a full partner: when the cap rises
+    they are known, and the row need not be scanned for them.
+    """
+    c, degree, ids = run.components, run.degree, rows.ids
+    gains, touched, cap = scratch.gains, scratch.touched, rows.state[CAP]
+    room = rows.first[u + 1] - rows.first[u]
+    full_room = 0 if cap == NO_LIMIT else room // FULL_SHARE
+    room -= full_room
+    has_exclusions = rows.exclusions.kind != NO_EXCLUSIONS
+    left_out = longest_slot(c, u) if rows.lowest_gain > 1 else -1
+    cost = row_cost(c, u, left_out)
+    behind = u + 1
+    dense = cost * DENSE_SCAN >= len(degree) - behind
+    if dense:
+        count_dense(c, u, left_out, scratch)
+        n_touched = len(degree) - behind
+    else:
+        n_touched = count_sparse(c, u, left_out, scratch)
+    if left_out >= 0:
+        cost += count_left_out(c, left_out, scratch, n_touched, dense)
+    keys, codes = scratch.key[0], scratch.code[0]
+    full_keys, full_codes = scratch.key[1], scratch.code[1]
+    used, n_full = 0, 0
+    bound_key, bound_code, rest = np.int64(0), np.int64(0), np.int32(0)
+    least = rows.lowest_gain  # pairs that gain less would not be kept
+    for begin in range(0, n_touched, SCAN_STRETCH):
+        end = min(begin + SCAN_STRETCH, n_touched)
+        at, n_listed = begin, end - begin
+        if dense:
+            at, n_listed = 0, list_from(gains, behind + begin, behind + end, least, touched)
+        for i in range(at, at + n_listed):
+            w = touched[i]
+            if gains[w] < least or (has_exclusions and is_excluded(rows.exclusions, u, w)):
+                continue
+            key, code = pair_key(run, gains[w], u, w), pair_code(ids, u, w)
+            if degree[w] >= cap:
+                full_keys[n_full], full_codes[n_full] = key, code
+                n_full += 1
+            else:
+                keys[used], codes[used] = key, code
+                used += 1
+        if used > 2 * room or n_full > 2 * full_room or end == n_touched:
+            used, key, code = shrink(keys, codes, used, room)
+            if better(key, code, bound_key, bound_code):
+                bound_key, bound_code = key, code
+            n_full, key, code = shrink(full_keys, full_codes, n_full, full_room)
+            rest = max(rest, np.int32(gain_of(key)))
+            least = gain_of(bound_key) if cap == NO_LIMIT else min(gain_of(bound_key), rest)
+            least = max(least, rows.lowest_gain)
+    if dense:
+        gains[behind:] = 0
+    else:
+        for i in range(n_touched):
+            gains[touched[i]] = 0
+    first = rows.first[u]
+    for i in range(used):
+        rows.key[first + i], rows.code[first + i] = keys[i], codes[i]
+    for i in range(n_full):
+        rows.key[first + used + i], rows.code[first + used + i] = full_keys[i], full_codes[i]
+    heapify(rows.key, rows.code, first, used)
+    rows.used[u], rows.parked[u] = used, n_full
+    rows.bound_key[u], rows.bound_code[u], rows.rest[u] = bound_key, bound_code, rest
+    rows.spent[u], rows.scan_cost[u] = 0, cost + n_touched
+
+
+@kernel
+def scan_rows(run, rows, scratch, first, last):
+    """Scan the rows from `first` to `last`."""
+    for u in range(first, last):
+        scan_row(run, rows, scratch, u)

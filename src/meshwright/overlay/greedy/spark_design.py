@@ -1,0 +1,172 @@
+"""`design` on Spark: the same methods in level order, for networks beyond one machine.
+
+The rounds are kept next to the overlay, in a directory of its name and ``.rounds``, until it is
+written: a design that was killed continues from there when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from meshwright.errors import InputError
+from meshwright.model.instance import Instance
+from meshwright.model.kernels.components import (
+    Components,
+    Ints,
+    count_subscribers,
+    join_all,
+    new_components,
+)
+from meshwright.model.overlay import Bounds
+from meshwright.overlay import check_request, design
+from meshwright.overlay.bounds import bounds_of
+from meshwright.overlay.dataset import write_overlay
+from meshwright.overlay.forecast import check_fits_on_spark
+from meshwright.overlay.greedy.checkpoints import open_work
+from meshwright.overlay.greedy.kernels.tuning import (
+    LOCAL_POSITIONS,
+    MIN_CANDIDATES,
+    TASK_POSITIONS,
+)
+from meshwright.overlay.greedy.level_order import Scan, level_edges
+from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_nodes
+from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds
+from meshwright.overlay.methods import METHODS, ON_SPARK
+from meshwright.runtime.progress import Progress, ProgressCallback, no_progress
+from meshwright.storage import Manifest, read_manifest
+
+N_STEPS = 4
+
+
+def design_on_spark(
+    spark: SparkSession,
+    workload: str | Path,
+    out: str | Path,
+    method: str = "gm",
+    *,
+    task_positions: int = TASK_POSITIONS,
+    local_positions: int = LOCAL_POSITIONS,
+    force: bool = False,
+    progress: Progress | None = None,
+    **asked: Any,
+) -> Manifest:
+    """Write the overlay that a method designs, with its rows scanned by Spark's tasks.
+
+    Parameters
+    ----------
+    task_positions
+        Positions (subscribers of topics) that a task reads.
+    local_positions
+        Positions up to which a scan is done in the driver.
+    asked
+        Budgets and parameters as `design` takes them.
+
+    """
+    if method not in ON_SPARK:
+        raise InputError(f"{method} does not run on Spark; {', '.join(ON_SPARK)} do.")
+    check_request(method, **asked)
+    progress = progress or no_progress()
+    with progress.step("reading the workload"):
+        check_fits_on_spark(read_manifest(Path(workload), "workload"))
+        instance = Instance.load(workload)
+    sizes = {"task_positions": task_positions, "local_positions": local_positions}
+    settings = {"method": method, "min_candidates": MIN_CANDIDATES, **sizes, **asked}
+    work = rounds_path(Path(out))
+    name = open_work(work, {"workload": instance.digest, **settings})
+    # The bounds of a complete overlay do not depend on its edges, and need not wait for them.
+    early_bounds = METHODS[method].budget is None and asked.get("certify", True)
+    run = _SparkEngine(spark, work / name, progress, sizes, early_bounds=early_bounds)
+    overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
+    parameters = {**overlay.parameters, "engine": "spark"}
+    overlay = replace(overlay, parameters=parameters, _components=run.components(instance))
+    with progress.step("writing the overlay"):
+        manifest = write_overlay(overlay, out, workload, force=force)
+    shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def rounds_path(out: Path) -> Path:
+    """Return the directory that keeps the rounds of a design until it is done."""
+    target = out.resolve()
+    return target.with_name(f"{target.name}.rounds")
+
+
+class _SparkEngine:
+    """The engine and the bounds of one design; with a budget ratio the engine runs twice."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        work: Path,
+        progress: Progress,
+        sizes: Mapping[str, int],
+        *,
+        early_bounds: bool,
+    ) -> None:
+        self._spark = spark
+        self._work = work
+        self._progress = progress
+        self._sizes = sizes
+        self._early_bounds = early_bounds
+        self._background: BackgroundProfile | None = None
+        self._rounds: list[ScanRounds] = []
+        self._joined = 0  # by the edges of the last run
+
+    def edges(
+        self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None = None
+    ) -> Edges:
+        """Return the edges of a rule."""
+        del on_progress  # `Progress` takes details too
+        place = self._work / f"run-{len(self._rounds)}"
+        place.mkdir(parents=True, exist_ok=True)
+        self._rounds.append(ScanRounds(self._spark, place, **self._sizes))
+        with self._progress.step("designing"):
+            try:
+                found = level_edges(instance, rule, self._open_scan, self._progress.update)
+            except BaseException:
+                if self._background:
+                    self._background.stop()
+                raise
+        self._joined = int(found[1].sum(dtype=np.int64))
+        return found
+
+    def _open_scan(self, components: Components, min_candidates: int) -> Scan:
+        scan = self._rounds[-1].open_scan(components, min_candidates)
+        if self._early_bounds:
+            self._background = self._rounds[-1].profile_in_background()
+        return scan
+
+    def bounds(self, instance: Instance, edges: Ints) -> Bounds:
+        """Return the bounds; tasks count the gains of all pairs."""
+        with self._progress.step("computing the bounds"):
+            subscribers = count_subscribers(instance.topics, instance.n_topics)
+            mu_full = int(np.maximum(subscribers - 1, 0).sum())
+            if self._background:
+                before = self._background.result()
+                return bounds_of(before, None, self._joined, mu_full, len(edges))
+            max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
+            before = self._rounds[-1].profile(None, max_degree)
+            after = None
+            if 0 < self._joined < mu_full:
+                ids = rank_nodes(instance)  # as in the rounds
+                c = new_components(*reorder_nodes(instance, ids), instance.n_topics)
+                join_all(c, np.argsort(ids).astype(np.int32)[edges])
+                after = self._rounds[-1].profile(c, max_degree)
+            return bounds_of(before, after, self._joined, mu_full, len(edges))
+
+    def components(self, instance: Instance) -> list[Ints]:
+        """Return the number of components of each topic and the size of the largest, if known.
+
+        They are known if the run has joined everything; otherwise the list is empty.
+        """
+        subscribers = count_subscribers(instance.topics, instance.n_topics)
+        if self._joined < int(np.maximum(subscribers - 1, 0).sum()):
+            return []
+        return [np.minimum(subscribers, 1), subscribers]

@@ -1,0 +1,1 @@
+"""Loops of bounds, checks and the methods that are not greedy."""

@@ -1,0 +1,170 @@
+"""The gains of all pairs, counted row by row: the numbers behind the certificate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.runtime.compile import kernel, maker
+from meshwright.runtime.kernels.bits import WORTH, add_common
+
+DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
+
+
+class ProfileScan(NamedTuple):
+    """What to count of each row, and room for it."""
+
+    max_degree: int  # how many of a node's largest gains are summed
+    before_links: bool  # whether no edge has been added: then `needed` is written too
+    has_words: bool  # whether `words` may replace walks over topics; only before the first edge
+    words: npt.NDArray[np.uint64]  # [n_words, n], the interests as bits
+    needed: npt.NDArray[np.int64]  # [n], the neighbours each node needs in any complete overlay
+    counts: npt.NDArray[np.integer]  # [n], zeros between rows
+
+
+@maker
+def gain_profile(c, scan, first, last):
+    """Return (pairs by gain int64[largest row + 1], sum of each node's largest gains).
+
+    Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the sum is over
+    these nodes. Writes `needed` before the first edge.
+    """
+    n, count, words = len(c.indptr) - 1, scan.counts, scan.words
+    largest = 0
+    for u in range(first, last):
+        largest = max(largest, c.indptr[u + 1] - c.indptr[u])
+    histogram = np.zeros(largest + 1, np.int64)
+    row = np.zeros(largest + 1, np.int64)  # the pairs of one node by gain
+    touched = np.empty(n + 1, np.uint32)
+    best_sum = 0
+    for u in range(first, last):
+        cost = 0
+        for slot in range(c.indptr[u], c.row_end[u]):
+            cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
+        n_touched, is_dense = 0, cost * DENSE >= n
+        if is_dense:
+            if scan.has_words and cost * WORTH >= len(words) * n:
+                for k in range(len(words)):
+                    add_common(count, words[k, u], words[k])
+                count[u] = 0
+            elif scan.before_links:
+                count_common(c, u, count)
+            else:
+                count_gains(c, u, count)
+            tally(count[:u], row)
+            before = row.copy()
+            tally(count[u + 1 :], row)
+            histogram += row - before
+            row[0] = 0
+        else:
+            if scan.before_links:
+                n_touched = list_common(c, u, count, touched)
+            else:
+                n_touched = list_gains(c, u, count, touched)
+            for i in range(n_touched):
+                gain = count[touched[i]]
+                row[gain] += 1
+                histogram[gain] += touched[i] > u
+        if scan.before_links:
+            scan.needed[u] = neighbours_needed(c, u, count, row)
+        left = np.int64(scan.max_degree)
+        for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
+            best_sum += gain * min(left, row[gain])
+            left -= min(left, row[gain])
+            row[gain] = 0
+        if is_dense:
+            count[:] = 0
+        for i in range(n_touched):
+            count[touched[i]] = 0
+    histogram[0] = 0
+    return histogram, best_sum
+
+
+@kernel
+def count_gains(c, u, count):
+    """Count the gain of each partner of u, smaller and larger."""
+    for slot in range(c.indptr[u], c.row_end[u]):
+        own, topic = c.slot_label[slot], c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        for i in range(len(nodes)):
+            count[nodes[i]] += labels[i] != own
+
+
+@kernel
+def list_gains(c, u, count, touched):
+    """The same, and list the partners of positive gain; return how many."""
+    n_touched = 0
+    for slot in range(c.indptr[u], c.row_end[u]):
+        own, topic = c.slot_label[slot], c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        for i in range(len(nodes)):
+            if labels[i] != own:
+                touched[n_touched] = nodes[i]
+                n_touched += count[nodes[i]] == 0
+                count[nodes[i]] += 1
+    return n_touched
+
+
+@kernel
+def count_common(c, u, count):
+    """Count the topics that each other node shares with u: its gain without any edge.
+
+    Reads no labels, which tasks on Spark do not have before the first edge.
+    """
+    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
+        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
+            count[w] += 1
+    count[u] = 0
+
+
+@kernel
+def list_common(c, u, count, touched):
+    """The same, and list the nodes that have any; return how many."""
+    n_touched = 0
+    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
+        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
+            touched[n_touched] = w
+            n_touched += (count[w] == 0) & (w != u)
+            count[w] += 1
+    count[u] = 0
+    return n_touched
+
+
+@kernel
+def tally(count, row):
+    """Add to `row` how often each gain occurs."""
+    for i in range(len(count)):
+        row[count[i]] += 1
+
+
+@kernel
+def neighbours_needed(c, u, count, row):
+    """Return how many neighbours u needs at least in any complete overlay.
+
+    The larger of two bounds: the fewest partners whose common topics could cover its shared ones,
+    and the sum over its shared topics of 1 / (the most topics shared with a subscriber of it).
+    `row` is the number of partners by topics shared with u.
+    """
+    shared, by_topic = 0, 0.0
+    for slot in range(c.indptr[u], c.row_end[u]):
+        topic = c.topics[slot]
+        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
+        if len(nodes) < 2:
+            continue
+        shared += 1
+        most = np.int32(1)
+        for i in range(len(nodes)):
+            most = max(most, np.int32(count[nodes[i]]))
+        by_topic += 1.0 / most
+    covered, fewest = 0, 0
+    for gain in range(c.indptr[u + 1] - c.indptr[u], 0, -1):
+        if covered < shared and row[gain] > 0:
+            take = min(row[gain], (shared - covered + gain - 1) // gain)
+            covered += take * gain
+            fewest += take
+    # Rounding may leave a sum of fractions slightly above a whole number.
+    return max(fewest, np.int64(np.ceil(by_topic - 1e-9)))

@@ -1,0 +1,183 @@
+"""Sub-overlays: components by breadth-first search, diameters by few searches.
+
+A search bounds the eccentricity of every node, and nodes that cannot be farther out than the
+farthest found need no search of their own: Takes and Kosters, "Determining the Diameter of Small
+World Networks", CIKM 2011. Nothing here is shared with the greedy engine.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.model.kernels.graphs import adjacency
+from meshwright.runtime.compile import kernel, maker
+
+# The columns of what is evaluated of each topic.
+COMPONENTS, LARGEST, DIAMETER_LOW, DIAMETER_HIGH = range(4)
+N_COLUMNS = 4
+
+
+class SubOverlays(NamedTuple):
+    """The subscribers of each topic and the links of each node.
+
+    A link is listed at the end that wants fewer topics, its owner, so that a hub's links are not
+    read once for each of its topics.
+    """
+
+    topic_ptr: npt.NDArray[np.int64]  # [n_topics + 1]
+    members: npt.NDArray[np.int32]  # [n_subscriptions], those of topic t from topic_ptr[t] on
+    owned_ptr: npt.NDArray[np.int64]  # [n_nodes + 1]
+    owned: npt.NDArray[np.int32]  # [n_links], the other ends of u's links from owned_ptr[u] on
+
+
+@maker
+def topic_costs(graph):
+    """Return int64[n_topics]: subscribers and links of theirs that a search of the topic reads."""
+    costs = np.empty(len(graph.topic_ptr) - 1, np.int64)
+    for t in range(len(costs)):
+        members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        costs[t] = len(members)
+        for u in members:
+            costs[t] += graph.owned_ptr[u + 1] - graph.owned_ptr[u]
+    return costs
+
+
+@maker
+def count_links(graph, first, last, links):
+    """Write into `links` the number of links inside each of the topics first..last-1."""
+    inside = np.zeros(len(graph.owned_ptr) - 1, np.bool_)
+    for t in range(first, last):
+        members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        for u in members:
+            inside[u] = True
+        links[t] = 0
+        for u in members:
+            for i in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
+                links[t] += inside[graph.owned[i]]
+        for u in members:
+            inside[u] = False
+
+
+@maker
+def evaluate_topics(graph, exact_up_to, first, last, rows):
+    """Write into `rows`, int64[last - first, N_COLUMNS], what each topic's sub-overlay is.
+
+    `exact_up_to` is the number of nodes up to which a diameter is exact and not only bounded.
+    """
+    place = np.full(len(graph.owned_ptr) - 1, -1, np.int32)  # [n_nodes], index in the topic
+    one, other = np.empty(64, np.int32), np.empty(64, np.int32)
+    for t in range(first, last):
+        members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        room = 0
+        for i in range(len(members)):
+            place[members[i]] = i
+            room += graph.owned_ptr[members[i] + 1] - graph.owned_ptr[members[i]]
+        if room > len(one):
+            one, other = np.empty(2 * room, np.int32), np.empty(2 * room, np.int32)
+        n = 0
+        for u in members:
+            for i in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
+                w = place[graph.owned[i]]
+                one[n], other[n] = place[u], w
+                n += w >= 0
+        for u in members:
+            place[u] = -1
+        evaluate_sub_overlay(len(members), one[:n], other[:n], exact_up_to, rows[t - first])
+
+
+@kernel
+def breadth_first(pointers, neighbours, start, distance, queue):
+    """Fill `distance` from `start`; return (how many were reached, the farthest's distance)."""
+    distance[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for i in range(pointers[u], pointers[u + 1]):
+            w = neighbours[i]
+            if distance[w] < 0:
+                distance[w] = distance[u] + 1
+                queue[tail] = w
+                tail += 1
+    return tail, distance[queue[tail - 1]]
+
+
+@maker
+def diameter_of(pointers, neighbours, members, distance, queue):
+    """Return the exact diameter of a connected component.
+
+    `distance` holds -1 for its members before and after; `queue` is room for as many nodes.
+    """
+    n = len(members)
+    least, most = np.zeros(n, np.int32), np.full(n, 2 * n, np.int32)  # bounds of eccentricities
+    left = np.arange(n)  # the first n_left entries: members that may still be farther out
+    n_left, diameter = n, 0
+    take_most = True
+    while n_left > 0:
+        # Alternate between the node that may be farthest out and the one that may be most central.
+        best = 0
+        for k in range(1, n_left):
+            i, j = left[k], left[best]
+            if (take_most and most[i] > most[j]) or (not take_most and least[i] < least[j]):
+                best = k
+        take_most = not take_most
+        _, reach = breadth_first(pointers, neighbours, members[left[best]], distance, queue)
+        diameter = max(diameter, reach)
+        most[left[best]] = least[left[best]] = reach
+        kept = 0
+        for k in range(n_left):
+            i = left[k]
+            d = distance[members[i]]
+            least[i] = max(least[i], reach - d, d)
+            most[i] = min(most[i], reach + d)
+            # Drop nodes that cannot be farther out than the farthest found, or are known.
+            if most[i] > diameter and least[i] < most[i]:
+                left[kept] = i
+                kept += 1
+            else:
+                diameter = max(diameter, least[i])
+        n_left = kept
+        for v in members:
+            distance[v] = -1
+    return diameter
+
+
+@maker
+def evaluate_sub_overlay(n, one, other, exact_up_to, row):
+    """Write into `row` the columns of one sub-overlay with n nodes and the links (one, other).
+
+    The diameter is the largest over the components. Above `exact_up_to` nodes it is bounded: from
+    below by the farthest found in two searches, from above by twice the lesser of their reaches. In
+    a tree the second search, from the farthest that the first found, gives it exactly.
+    """
+    pointers, neighbours = adjacency(n, one, other)
+    seen = np.zeros(n, np.bool_)
+    distance = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    row[:] = 0
+    for start in range(n):
+        if seen[start]:
+            continue
+        size, far = breadth_first(pointers, neighbours, start, distance, queue)
+        row[COMPONENTS] += 1
+        row[LARGEST] = max(row[LARGEST], size)
+        members = queue[:size].copy()
+        n_ends = 0
+        for v in members:
+            seen[v] = True
+            distance[v] = -1
+            n_ends += pointers[v + 1] - pointers[v]
+        is_tree = n_ends == 2 * (size - 1)
+        if is_tree or size > exact_up_to:
+            _, reach = breadth_first(pointers, neighbours, members[size - 1], distance, queue)
+            for v in members:
+                distance[v] = -1
+            low, high = reach, reach if is_tree else 2 * min(far, reach)
+        else:
+            low = high = diameter_of(pointers, neighbours, members, distance, queue)
+        row[DIAMETER_LOW] = max(row[DIAMETER_LOW], low)
+        row[DIAMETER_HIGH] = max(row[DIAMETER_HIGH], high)

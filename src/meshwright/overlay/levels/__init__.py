@@ -1,1 +1,0 @@
-"""The greedy methods level by level: what Spark runs when one machine is not enough."""

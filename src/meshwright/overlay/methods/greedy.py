@@ -1,0 +1,80 @@
+"""The greedy methods: one engine, which adds the best edge until no topic is left to join.
+
+- `gm`, Greedy Merge: Chockler, Melamed, Tock, Vitenberg, "Constructing Scalable Overlays for
+  Pub-Sub with Many Topics", PODC 2007; GM in section III of Onus, Richa (ToN 2011), MinAvg in Chen,
+  Vitenberg, Jacobsen (DISC 2012). The number of edges is within a logarithmic factor of optimal.
+- `minmax`: Onus, Richa, "Minimum Maximum-Degree Publish-Subscribe Overlay Network Design", ToN
+  2011, Alg. 1; Alg. 7 in DISC 2012. The maximum degree is within a logarithmic factor of optimal.
+- `low`: Chen, Vitenberg, Jacobsen, "A Generalized Algorithm for Publish/Subscribe Overlay Design
+  and Its Fast Implementation", DISC 2012, Alg. 8: a low maximum and a low average degree at once.
+- `gpa` and `gpm`: Chen, Tock, Jacobsen, ICDCS 2016, Alg. 1 and 3: `gm` within a budget of edges,
+  and `minmax` within a limit of the degree. Their support is at least 1 - 1/e and 1 - e^(-1/6) of
+  the best within that budget.
+
+Ours differ in three points. Ties are settled, by degree first unless asked otherwise, so equal
+inputs give equal overlays. `gpa` stops at exactly the budget. Edges of gain 0 are never added, so
+they raise no degree (paper 3's reading; paper 2 adds them and discards them at the end).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from meshwright.model.instance import Instance
+from meshwright.overlay.greedy.key_order import greedy_edges
+from meshwright.overlay.greedy.rule import Edges, Engine, Rule
+from meshwright.runtime.progress import ProgressCallback
+
+
+def greedy_merge(
+    instance: Instance,
+    *,
+    ties: str = "degree",
+    max_edges: int | None = None,
+    on_progress: ProgressCallback | None = None,
+    engine: Engine = greedy_edges,
+) -> Edges:
+    """Return the edges of `gm`, or of `gpa` with `max_edges`.
+
+    Examples
+    --------
+    >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "x")])
+    >>> greedy_merge(instance)[0].tolist()
+    [[0, 1], [0, 2]]
+
+    """
+    return engine(instance, Rule(by_degree=ties == "degree", max_edges=max_edges), on_progress)
+
+
+def minmax(
+    instance: Instance,
+    *,
+    max_degree: int | None = None,
+    max_edges: int | None = None,
+    on_progress: ProgressCallback | None = None,
+    engine: Engine = greedy_edges,
+) -> Edges:
+    """Return the edges of `minmax`, or of `gpm` with `max_degree`.
+
+    The maximum degree after adding (u, v) is max(D, 1 + larger degree) and only rises, so the best
+    edge is taken under a degree cap of 1, then 2, 3 and so on.
+
+    Examples
+    --------
+    >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])
+    >>> minmax(instance)[0].tolist()
+    [[0, 1], [2, 3], [0, 2]]
+
+    """
+    rule = Rule(rising_cap=True, max_degree=max_degree, max_edges=max_edges)
+    return engine(instance, rule, on_progress)
+
+
+def low(instance: Instance, *, k: float = 2, on_progress: ProgressCallback | None = None) -> Edges:
+    """Return the edges of `low`; k = 1 is `gm`, and a large k is `minmax`.
+
+    At each step e1 is the edge of `gm` and e2 that of `minmax`; e1 is taken if its gain is at least
+    k times that of e2.
+    """
+    threshold = Fraction(k).limit_denominator(10**6)
+    return greedy_edges(instance, Rule(threshold=threshold), on_progress)

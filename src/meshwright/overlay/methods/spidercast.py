@@ -1,0 +1,50 @@
+"""SpiderCast: each node looks for a few neighbours that cover its topics, as peers would.
+
+Chockler, Melamed, Tock, Vitenberg, "SpiderCast", DEBS 2007, with the degree limit of Chen, Tock,
+Jacobsen (ICDCS 2016, section IX: SpiderCastM). In rounds, in id order, each node that is not full
+adds one link: while a topic of it is covered by fewer than `k_greedy` neighbours, to the node that
+covers most of these; then up to `k_greedy + k_random`, to one drawn among those that cover one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meshwright.model.instance import Instance
+from meshwright.model.kernels.components import join_all, new_components
+from meshwright.overlay.greedy.kernels.run import NO_LIMIT
+from meshwright.overlay.greedy.rule import Edges
+from meshwright.overlay.kernels.spidercast import Coverage, Limits, spidercast_edges
+from meshwright.runtime.kernels.bits import new_words, set_bits
+
+
+def spidercast(
+    instance: Instance,
+    *,
+    max_degree: int | None = None,
+    max_edges: int | None = None,
+    k_greedy: int = 3,
+    k_random: int = 1,
+    seed: int = 1,
+) -> Edges:
+    """Return the links of SpiderCast, limited when `max_degree` is given."""
+    n = instance.n_nodes
+    components = new_components(instance.indptr, instance.topics, instance.n_topics)
+    words = new_words(n, instance.n_topics, instance.n_subscriptions)
+    set_bits(words, instance.indptr, instance.topics)
+    coverage = Coverage(
+        covered=np.zeros(instance.n_subscriptions, np.int32),
+        has_words=len(words) > 0,
+        words=words,
+        mask=np.zeros(len(words), np.uint64),
+        counts=np.zeros(n, np.int32),
+        touched=np.empty(n, np.int32),
+    )
+    limits = Limits(
+        NO_LIMIT if max_degree is None else max_degree,
+        -1 if max_edges is None else max_edges,
+        k_greedy,
+        k_random,
+    )
+    edges = spidercast_edges(components, coverage, limits, seed)
+    return edges, join_all(components, edges)

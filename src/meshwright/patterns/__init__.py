@@ -1,0 +1,1 @@
+"""MQTT topic names and filters: match, cover, overlap, expand."""

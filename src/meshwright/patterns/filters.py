@@ -1,0 +1,259 @@
+"""MQTT topic names and filters: what is valid, what matches, what covers what, where they overlap.
+
+A *pattern* is a concrete topic name or a filter with ``+`` and ``#``. Two patterns that overlap
+either cover one another or *cross*; the names that two crossing filters share are again those of
+one pattern, their *meet* (``a/+`` and ``+/b`` meet in ``a/b``). The rules are those of MQTT 3.1.1,
+section 4.7: a wildcard at the first level does not match a name that begins with ``$``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from meshwright.errors import InputError
+
+MAX_MEETS = 20_000  # filters can cross in exponentially many ways: refuse rather than run out
+MAX_TOPIC_BYTES = 65_535  # the protocol's limit
+MAX_LEVELS = 200  # Mosquitto refuses more
+WILDCARDS = ("+", "#")
+
+
+def is_filter(pattern: str) -> bool:
+    """Return whether a pattern has a wildcard."""
+    return "+" in pattern or "#" in pattern
+
+
+def covers(outer: str, inner: str) -> bool:
+    """Return whether `outer` matches every name that `inner` matches.
+
+    For a concrete name `inner`: whether `outer` matches it.
+
+    Examples
+    --------
+    >>> covers("a/#", "a"), covers("+/b", "a/b"), covers("#", "$SYS/uptime")
+    (True, True, False)
+    >>> covers("a/#", "a/+/c"), covers("a/+", "a/#")
+    (True, False)
+
+    """
+    wide, narrow = outer.split("/"), inner.split("/")
+    if _separated_by_dollar(wide[0], narrow[0]):
+        return False
+    for i, level in enumerate(wide):
+        if level == "#":
+            return True
+        if i == len(narrow) or narrow[i] == "#" or level not in ("+", narrow[i]):
+            return False
+    return len(narrow) == len(wide)
+
+
+def meet(one: str, other: str) -> str | None:
+    """Return the pattern of the names that both match, or None where they do not overlap.
+
+    Examples
+    --------
+    >>> meet("a/+/#", "+/b"), meet("a/+", "b/#"), meet("a/#", "+")
+    ('a/b', None, 'a')
+
+    """
+    a, b = one.split("/"), other.split("/")
+    if _separated_by_dollar(a[0], b[0]):
+        return None
+    shared: list[str] = []
+    for i in range(max(len(a), len(b))):
+        left = a[i] if i < len(a) else None
+        right = b[i] if i < len(b) else None
+        if left == "#" or right == "#":  # the rest of the other pattern, which may be empty
+            return "/".join([*shared, *(b[i:] if left == "#" else a[i:])])
+        if left is None or right is None or (left != right and "+" not in (left, right)):
+            return None
+        shared.append(right if left == "+" else left)
+    return "/".join(shared)
+
+
+def _separated_by_dollar(one: str, other: str) -> bool:
+    """Return whether one first level begins with ``$`` and the other is a wildcard."""
+    return any(a.startswith("$") and b in WILDCARDS for a, b in ((one, other), (other, one)))
+
+
+def topic_error(pattern: str) -> str | None:
+    """Return why a pattern cannot be bridged between brokers, or None."""
+    if not pattern:
+        return "is empty"
+    if len(pattern.encode()) > MAX_TOPIC_BYTES:
+        return f"is longer than {MAX_TOPIC_BYTES:,} bytes"
+    levels = pattern.split("/")
+    if len(levels) > MAX_LEVELS:
+        return f"has more than {MAX_LEVELS} levels"
+    for i, level in enumerate(levels):
+        if "#" in level and (level != "#" or i + 1 < len(levels)):
+            return "has a '#' that is not its whole last level"
+        if "+" in level and level != "+":
+            return "has a '+' that is not a whole level"
+    if levels[0] in ("$SYS", "$CONTROL"):
+        return "belongs to each broker itself and is not bridged"
+    if levels[0].startswith("$") and " " in levels[0]:
+        return "has a space after its '$', which a bridge's topic line cannot hold"
+    if levels[0] == "$share":
+        return "is a shared subscription: give the filter without the group"
+    if not all(map(is_allowed, pattern)):
+        return "holds a control character, which Mosquitto refuses"
+    return None
+
+
+def is_allowed(character: str) -> bool:
+    """Return whether Mosquitto accepts a character: no controls, surrogates or non-characters."""
+    code = ord(character)
+    return unicodedata.category(character) not in ("Cc", "Cs") and not (
+        0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE
+    )
+
+
+@dataclass(slots=True)
+class _Level:
+    """A node of the index's trie: the patterns that begin with the levels on the way to it."""
+
+    below: dict[str, _Level] = field(default_factory=dict)
+    pattern: str | None = None
+
+
+class PatternIndex:
+    """Patterns by their levels: finds those that overlap a pattern without trying them all."""
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._root = _Level()
+        for pattern in patterns:
+            self.add(pattern)
+
+    def add(self, pattern: str) -> None:
+        """Add a pattern."""
+        place = self._root
+        for level in pattern.split("/"):
+            place = place.below.setdefault(level, _Level())
+        place.pattern = pattern
+
+    def overlapping(self, pattern: str) -> list[str]:
+        """Return the patterns that share a name with this one, itself included if it is there."""
+        return sorted(set(_walk(self._root, pattern.split("/"), 0)))
+
+    def covering(self, pattern: str) -> list[str]:
+        """Return the patterns that cover this one, itself included if it is there."""
+        return [other for other in self.overlapping(pattern) if covers(other, pattern)]
+
+
+def _walk(place: _Level, levels: Sequence[str], i: int) -> Iterator[str]:
+    """Yield the patterns at and below `place` that overlap the levels from `i` on."""
+    wanted = levels[i] if i < len(levels) else None
+    if wanted in (None, "#") and place.pattern is not None:
+        yield place.pattern
+    if wanted is None or wanted in WILDCARDS:
+        near = list(place.below.items())
+    else:
+        near = [(k, place.below[k]) for k in {wanted, *WILDCARDS} if k in place.below]
+    for level, below in near:
+        if i == 0 and wanted is not None and _separated_by_dollar(level, wanted):
+            continue
+        if level == "#" and below.pattern is not None:
+            yield below.pattern
+        elif wanted == "#":
+            yield from _everything(below)
+        elif wanted is not None and level != "#":
+            yield from _walk(below, levels, i + 1)
+
+
+def _everything(place: _Level) -> Iterator[str]:
+    if place.pattern is not None:
+        yield place.pattern
+    for below in place.below.values():
+        yield from _everything(below)
+
+
+def all_meets(patterns: Iterable[str]) -> set[str]:
+    """Return the meets of two, three or more crossing filters that are not patterns yet.
+
+    Examples
+    --------
+    >>> sorted(all_meets(["a/+", "+/b", "#"]))
+    ['a/b']
+
+    """
+    given = set(patterns)
+    known = set(given)
+    filters = PatternIndex(filter(is_filter, given))
+    waiting = sorted(filter(is_filter, given))
+    while waiting:
+        one = waiting.pop()
+        for other in filters.overlapping(one):
+            shared = meet(one, other)
+            if shared is None or shared in known:  # known where one covers the other, too
+                continue
+            known.add(shared)
+            if len(known) - len(given) > MAX_MEETS:
+                raise InputError(
+                    f"the filters cross in more than {MAX_MEETS:,} ways, {one!r} and {other!r} "
+                    "among them. Subscribe to fewer or narrower filters."
+                )
+            if is_filter(shared):
+                filters.add(shared)
+                waiting.append(shared)
+    return known - given
+
+
+def example_names(patterns: Iterable[str]) -> dict[str, str]:
+    """Return for each pattern a name that only it and the patterns that cover it match.
+
+    A ``+`` becomes a word that no pattern uses, a ``#`` more levels than any pattern has.
+
+    Examples
+    --------
+    >>> example_names(["a/#", "a/+"])
+    {'a/#': 'a/any-1/any-2', 'a/+': 'a/any-1'}
+
+    """
+    listed = list(patterns)
+    used = {level for pattern in listed for level in pattern.split("/")}
+    word = "any"
+    while any(level.startswith(word) for level in used):
+        word += "x"
+    n_levels = max((pattern.count("/") + 1 for pattern in listed), default=0)
+    names = {}
+    for pattern in listed:
+        levels = pattern.split("/")
+        if levels[-1] == "#":
+            levels[-1:] = ["+"] * max(1, n_levels + 2 - len(levels))
+        words = (f"{word}-{i}" if level == "+" else level for i, level in enumerate(levels))
+        names[pattern] = "/".join(words)
+    return names
+
+
+def representative_names(patterns: Iterable[str]) -> list[str]:
+    """Return names that stand for all: every set of patterns that can match a name matches one."""
+    listed = set(patterns)
+    return sorted(set(example_names(listed | all_meets(listed)).values()))
+
+
+def wider_filters(patterns: Sequence[str]) -> dict[str, list[str]]:
+    """Return the filters of a list that strictly cover each pattern, where there are any."""
+    filters = [pattern for pattern in patterns if is_filter(pattern)]
+    if not filters:
+        return {}
+    index = PatternIndex(filters)
+    found = {p: [wide for wide in index.covering(p) if wide != p] for p in patterns}
+    return {pattern: wider for pattern, wider in found.items() if wider}
+
+
+def nearest(wider: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the wider filters of each pattern that cover no other of its wider filters."""
+    found = {}
+    for pattern, filters in wider.items():
+        beyond = {wide for near in filters for wide in wider.get(near, ())}
+        found[pattern] = [near for near in filters if near not in beyond]
+    return found
+
+
+def match_all_filters(names: Iterable[str]) -> tuple[str, ...]:
+    """Return filters that match all names: ``#`` does not match names that begin with ``$``."""
+    first_levels = {name.split("/")[0] for name in names}
+    return ("#", *(f"{level}/#" for level in sorted(first_levels) if level.startswith("$")))

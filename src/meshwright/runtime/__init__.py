@@ -1,0 +1,1 @@
+"""The ground of all rooms: Spark session, progress, threads, compilation, random numbers."""

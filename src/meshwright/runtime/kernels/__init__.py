@@ -1,0 +1,1 @@
+"""Random numbers and bit sets for kernels of every room."""

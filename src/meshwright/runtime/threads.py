@@ -1,0 +1,68 @@
+"""Cut work into parts, and run a kernel over them on several threads (kernels release the GIL)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.runtime.machine import cpu_count
+
+T = TypeVar("T")
+
+PARTS = 128  # rows differ in cost, so there are many more parts than threads
+SMALLEST = 256  # a smaller part costs more to call than to run
+
+
+def cut(costs: npt.NDArray[np.int64], part: int) -> npt.NDArray[np.int64]:
+    """Return where parts of about equal cost begin, and where the last one ends."""
+    before = np.cumsum(costs)
+    marks = np.arange(part, int(before[-1]) if len(before) else 0, part)
+    inner = np.searchsorted(before, marks) + 1
+    return np.unique(np.concatenate(([0], inner, [len(costs)]))).astype(np.int64)
+
+
+def in_parts(
+    work: Callable[[int, int], None],
+    size: int,
+    threads: int | None = None,
+    *,
+    smallest: int = SMALLEST,
+) -> None:
+    """Call work(first, last) for parts of range(size), in any order and on several threads."""
+    step = max(smallest, -(-size // PARTS))
+    parts = [(first, min(first + step, size)) for first in range(0, size, step)]
+    threads = min(threads or cpu_count(), len(parts))
+    if threads < 2:
+        for part in parts:
+            work(*part)
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for done in [pool.submit(work, *part) for part in parts]:
+            done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class ScratchPool(Generic[T]):
+    """Scratch space that one thread uses at a time; as many are made as are in use at once."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._idle: SimpleQueue[T] = SimpleQueue()
+
+    @contextmanager
+    def borrow(self) -> Iterator[T]:
+        """Lend scratch space that is not in use."""
+        try:
+            lent = self._idle.get_nowait()
+        except Empty:
+            lent = self._make()
+        yield lent
+        self._idle.put(lent)

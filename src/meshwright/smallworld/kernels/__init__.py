@@ -1,0 +1,1 @@
+"""Loops that build rings and fingers."""

@@ -1,0 +1,1 @@
+"""Overlay -> Run: how messages travel, and what they cost."""

@@ -1,0 +1,123 @@
+"""Publications: drawing them, and counting what their routing costs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.runtime.compile import kernel, maker
+from meshwright.runtime.kernels.random import stream, uniform
+
+# The columns of `Tally.counts`; the hops are those of the deliveries.
+DELIVERIES, MISSED, OVERHEAD, HOPS_SUM, HOPS_MAX = range(5)
+N_COUNTS = 5
+# The columns of `Tally.trace`.
+SENDER, RECEIVER, LOW, HIGH, HOPS = range(5)
+N_FIELDS = 5
+NO_RANGE = -1  # the `high` of a message that carries no range
+
+
+class Tally(NamedTuple):
+    """The arrays that routing writes."""
+
+    counts: npt.NDArray[np.int64]  # [n_publications, N_COUNTS]
+    sent: npt.NDArray[np.int64]  # [n_nodes], messages
+    received: npt.NDArray[np.int64]  # [n_nodes], messages
+    trace: npt.NDArray[np.int32]  # [room, N_FIELDS]; messages beyond the room are only counted
+    n_messages: npt.NDArray[np.int64]  # [1], an array because kernels change it in place
+
+
+class Publication(NamedTuple):
+    """One publication while it is routed. Nodes are ids or ring positions, the same throughout."""
+
+    number: int  # its row of `Tally.counts`
+    publisher: int
+    members: npt.NDArray[np.int32]  # the topic's subscribers
+    place: npt.NDArray[np.int32]  # [n_nodes], index in `members`; arbitrary for other nodes
+    tally: Tally
+
+
+def new_tally(n_publications: int, n_nodes: int, room: int = 0) -> Tally:
+    """Return an empty tally with room to trace that many messages."""
+    return Tally(
+        counts=np.zeros((n_publications, N_COUNTS), np.int64),
+        sent=np.zeros(n_nodes, np.int64),
+        received=np.zeros(n_nodes, np.int64),
+        trace=np.empty((room, N_FIELDS), np.int32),
+        n_messages=np.zeros(1, np.int64),
+    )
+
+
+@maker
+def draw_publications(seed, first, last, draws):
+    """Return (topics, publishers), int32 each, of the publications first..last-1.
+
+    Numbers 0 and 1 of the stream of (seed, publication) decide topic and publisher, so any range of
+    publications can be drawn separately. The publisher is uniform among the topic's subscribers.
+    """
+    live, pointers = draws.live, draws.subscribers.pointers
+    topics = np.empty(last - first, np.int32)
+    publishers = np.empty(last - first, np.int32)
+    for i in range(last - first):
+        key = stream(seed, first + i)
+        u = uniform(key, 0)
+        if draws.weighted:
+            # Rounding may leave the last share below 1.
+            chosen = min(np.searchsorted(draws.cumulative, u, side="right"), len(live) - 1)
+        else:
+            chosen = int(u * len(live))
+        topic = live[chosen]
+        size = pointers[topic + 1] - pointers[topic]
+        topics[i] = topic
+        publishers[i] = draws.subscribers.nodes[pointers[topic] + int(uniform(key, 1) * size)]
+    return topics, publishers
+
+
+@kernel
+def set_places(members, place):
+    """Write into `place` the index of each member, for `wants`."""
+    for i in range(len(members)):
+        place[members[i]] = i
+
+
+@kernel
+def wants(p, v):
+    """Return whether v subscribes; entries of `place` from earlier topics do no harm."""
+    i = p.place[v]
+    return i < len(p.members) and p.members[i] == v
+
+
+@kernel
+def count_message(p, sender, receiver, low, high, hops):
+    """Count a message, as overhead unless its receiver subscribes. Writes the tally."""
+    tally = p.tally
+    tally.sent[sender] += 1
+    tally.received[receiver] += 1
+    if not wants(p, receiver):
+        tally.counts[p.number, OVERHEAD] += 1
+    number = tally.n_messages[0]
+    tally.n_messages[0] += 1
+    if number < len(tally.trace):
+        tally.trace[number, SENDER] = sender
+        tally.trace[number, RECEIVER] = receiver
+        tally.trace[number, LOW] = low
+        tally.trace[number, HIGH] = high
+        tally.trace[number, HOPS] = hops
+
+
+@kernel
+def count_delivery(p, hops):
+    """Count a delivery. Writes the tally."""
+    row = p.tally.counts[p.number]
+    row[DELIVERIES] += 1
+    row[HOPS_SUM] += hops
+    row[HOPS_MAX] = max(row[HOPS_MAX], hops)
+
+
+@kernel
+def count_missed(p):
+    """Count the subscribers other than the publisher without a delivery. Writes the tally."""
+    row = p.tally.counts[p.number]
+    row[MISSED] = len(p.members) - wants(p, p.publisher) - row[DELIVERIES]

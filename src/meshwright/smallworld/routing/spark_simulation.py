@@ -1,0 +1,239 @@
+"""`simulate` on Spark: the publications spread over tasks, the same run as in memory.
+
+Publication number i depends on the seed and i only, so a task simulates whole blocks of numbers.
+It writes a row per publication, and as its task result the load of each node, the sums and the
+digests of its blocks. The loads are one row per node and task, and Spark adds them up. Routing
+tables are shipped in one file that every process maps once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from meshwright.errors import InputError, unknown_choice
+from meshwright.model.method import check_seed
+from meshwright.model.overlay import Overlay
+from meshwright.overlay.dataset import is_small_world, load_overlay
+from meshwright.runtime.compile import Stopwatch
+from meshwright.runtime.paths import read_parquet, uri
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.runtime.session import parallelism
+from meshwright.runtime.ship import received, ship
+from meshwright.runtime.task_results import read_task_results, task_file, write_task_result
+from meshwright.smallworld.routing.protocols import ROUTINGS, no_small_world, router
+from meshwright.smallworld.routing.simulate import (
+    BLOCK,
+    MOST_PUBLICATIONS,
+    Sums,
+    Weights,
+    load_table,
+    new_draws,
+    publication_table,
+    run_digest,
+    simulate_range,
+    sums_of,
+    table_digest,
+    totals_of,
+)
+from meshwright.storage import Manifest, Staging, read_manifest, read_table, staging, write_table
+
+N_STEPS = 3
+N_STEPS_AGAINST = 2  # more, when there is a protocol to compare with
+BLOCKS_PER_TASK = 256  # at most: a million publications, so that a lost task costs minutes
+N_BUSIEST = 5  # nodes named in the manifest
+
+PUBLICATIONS = (
+    "topic int, publisher int, deliveries int, missed int, overhead int, "
+    "hops_mean double, hops_max int"
+)
+LOAD = "node int, sent long, received long"
+
+
+class Job(NamedTuple):
+    """The publications of one run; each protocol is given the same."""
+
+    spark: SparkSession
+    stage: Staging
+    publications: int
+    seed: int
+    n_tasks: int
+    progress: Progress
+
+
+class Outcome(NamedTuple):
+    """The results of one protocol."""
+
+    totals: dict[str, Any]
+    digest: str
+    load: pa.Table
+
+
+def simulate_on_spark(
+    spark: SparkSession,
+    overlay: str | Path | Overlay,
+    out: str | Path,
+    *,
+    routing: str = "pie",
+    publications: int = 1000,
+    seed: int = 1,
+    weights: Weights | None = None,
+    against: str | None = None,
+    workload: str | Path | None = None,
+    partitions: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Route publications on an overlay and write the run, equal to that of `simulate`.
+
+    Parameters
+    ----------
+    overlay
+        An overlay dataset, or an overlay in memory.
+    weights
+        How often topics are published on, as `simulate` takes them.
+    against
+        Another protocol, simulated on the same overlay and publications for comparison; its
+        totals and the ratios go into the manifest.
+    workload
+        The path of the overlay's workload, if it was moved.
+
+    """
+    check_arguments(routing, publications, seed, against)
+    progress = progress or no_progress()
+    watch = Stopwatch()
+    with staging(Path(out), "run", force=force) as stage:
+        with progress.step("making the routing tables"):
+            here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
+            draws = new_draws(here.instance, weights)
+            for name in filter(None, (routing, against)):
+                ready = router(here, name)
+                # One publication here: errors appear now, and workers find the kernels compiled.
+                simulate_range(ready, draws, 0, 1, seed)
+                ship(stage.scratch(f"{name}.tables"), (ready, draws))
+        n_blocks = -(-publications // BLOCK)
+        suitable = max(parallelism(spark), n_blocks // BLOCKS_PER_TASK)
+        n_tasks = min(partitions or suitable, n_blocks)
+        job = Job(spark, stage, publications, seed, n_tasks, progress)
+        found = run_protocol(job, routing, keep=True)
+        facts: dict[str, Any] = {
+            "overlay": None if isinstance(overlay, Overlay) else str(Path(overlay).absolute()),
+            "overlay_digest": here.digest,
+            "workload_digest": here.instance.digest,
+            "method": here.method,
+            "n_edges": here.n_edges,
+            "max_degree": here.max_degree,
+            "routing": routing,
+            "parameters": {"publications": publications, "weighted": weights is not None},
+            "seed": seed,
+            "totals": found.totals,
+            "busiest": busiest(here, found.load),
+            "digest": found.digest,
+        }
+        if against is not None:
+            other = run_protocol(job, against, keep=False)
+            facts["against"] = {
+                "routing": against,
+                "totals": other.totals,
+                "ratios": ratios(found.totals, other.totals),
+            }
+        facts["seconds"] = round(watch.seconds, 3)
+        return stage.publish(facts)
+
+
+def check_arguments(routing: str, publications: int, seed: int, against: str | None) -> None:
+    """Validate the arguments of a simulation, independent of the overlay."""
+    for name in filter(None, (routing, against)):
+        if name not in ROUTINGS:
+            raise unknown_choice("routing", name, ROUTINGS)
+    if against == routing:
+        raise InputError(f"cannot compare {routing} with itself; name another protocol.")
+    if not 1 <= publications <= MOST_PUBLICATIONS:
+        raise InputError(
+            f"publications is {publications}; give 1 to {MOST_PUBLICATIONS:,} of them."
+        )
+    check_seed(seed)
+
+
+def check_is_small_world(overlay: str | Path, routing: str, against: str | None = None) -> None:
+    """Raise InputError if a routing needs a ring that the overlay dataset lacks."""
+    manifest = read_manifest(Path(overlay), "overlay")
+    for name in filter(None, (routing, against)):
+        if name != "tree" and not is_small_world(manifest):
+            raise no_small_world(name, manifest["method"])
+
+
+def ratios(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return ours over theirs as the paper's tables do, None where either is missing or 0."""
+    names = ("overhead", "hops_mean", "hops_max", "messages", "load_max", "busiest_share")
+    return {
+        name: ours[name] / theirs[name] if theirs[name] and ours[name] is not None else None
+        for name in names
+    }
+
+
+def busiest(overlay: Overlay, load: pa.Table) -> list[dict[str, Any]]:
+    """Return the nodes with most load, smaller ids first among equals."""
+    sent, got = load.column("sent").to_numpy(), load.column("received").to_numpy()
+    order = np.argsort(-(sent + got), kind="stable")[:N_BUSIEST].tolist()
+    names = overlay.instance.node_names
+    return [{"node": names[v], "sent": int(sent[v]), "received": int(got[v])} for v in order]
+
+
+def run_protocol(job: Job, routing: str, *, keep: bool) -> Outcome:
+    """Simulate a protocol whose tables are shipped; write the tables of the run if `keep`."""
+    results = job.stage.scratch(f"{routing}.results")
+    results.mkdir()
+    task = _task(job.stage.scratch(f"{routing}.tables"), results, job.publications, job.seed)
+    with job.progress.step(f"simulating {job.publications:,} publications by {routing}"):
+        blocks = job.spark.range(0, -(-job.publications // BLOCK), 1, job.n_tasks)
+        rows = blocks.mapInArrow(task, PUBLICATIONS)
+        if keep:
+            rows.write.parquet(uri(job.stage.table("publications")))
+        else:
+            rows.write.format("noop").mode("overwrite").save()
+    with job.progress.step("adding up the load"):
+        table = job.stage.table("load") if keep else results / "sum.parquet"
+        parts = read_parquet(job.spark, *sorted(results.glob("*.load")), schema=LOAD)
+        added = parts.groupBy("node").agg(
+            *[F.sum(name).alias(name) for name in ("sent", "received")]
+        )
+        added.orderBy("node").write.parquet(uri(table))
+        load = read_table(table.parent, table.stem)
+    sums, digests = Sums(), []
+    for result in read_task_results(results):
+        sums = sums.plus(Sums(*result["sums"]))
+        digests += [(block, bytes.fromhex(digest)) for block, digest in result["blocks"]]
+    totals = totals_of(sums, load.column("sent").to_numpy(), load.column("received").to_numpy())
+    return Outcome(totals, run_digest(job.publications, digests, load), load)
+
+
+def _task(
+    tables: Path, results: Path, publications: int, seed: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def simulate_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        ready, draws = received(tables)
+        sums, blocks = Sums(), []
+        sent, got = np.zeros(ready.n_nodes, np.int64), np.zeros(ready.n_nodes, np.int64)
+        for batch in batches:
+            for block in batch.column(0).to_pylist():
+                first = block * BLOCK
+                last = min(first + BLOCK, publications)
+                part = simulate_range(ready, draws, first, last, seed)
+                rows = publication_table(part).to_batches()[0]
+                sums = sums.plus(sums_of(part.tally.counts))
+                blocks.append((block, table_digest(rows)))
+                sent += part.tally.sent
+                got += part.tally.received
+                yield rows
+        with task_file(results, "load") as draft:
+            write_table(draft, load_table(sent, got))
+        write_task_result(results, {"sums": sums, "blocks": blocks})
+
+    return simulate_blocks

@@ -1,0 +1,32 @@
+"""Directory datasets: Parquet tables and a manifest, complete or absent."""
+
+from meshwright.storage.digest import workload_digest
+from meshwright.storage.manifest import FORMAT_VERSION, Manifest, command_line, read_manifest
+from meshwright.storage.store import (
+    Staging,
+    find_input,
+    open_dataset,
+    read_column,
+    read_table,
+    refuse_overwrite,
+    scratch_beside,
+    staging,
+    write_table,
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Manifest",
+    "Staging",
+    "command_line",
+    "find_input",
+    "open_dataset",
+    "read_column",
+    "read_manifest",
+    "read_table",
+    "refuse_overwrite",
+    "scratch_beside",
+    "staging",
+    "workload_digest",
+    "write_table",
+]
