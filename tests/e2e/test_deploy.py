@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from meshwright.deploy.lab.processes import free_ports
 from meshwright.model.instance import Instance
 from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
@@ -51,17 +51,6 @@ def meshwright(*arguments, cwd, **environment):
         check=False,
         env={**os.environ, **environment},
     )
-
-
-def free_ports(n: int) -> list[int]:
-    probes = [socket.socket() for _ in range(n)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def inventory(path: Path, ports, columns="node,host,port", more=lambda i: "") -> None:

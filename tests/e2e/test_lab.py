@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
 import pytest
 
 from meshwright.cli.demo import find_example
+from meshwright.deploy.lab import running
 from meshwright.deploy.lab.configurations import write_demo
 from meshwright.deploy.lab.processes import (
     LOG,
+    LOOPBACK,
     Process,
     brokers_in,
     free_ports,
@@ -252,6 +255,26 @@ def test_a_plan_on_loopback_keeps_its_ports(tmp_path, start_lab):
     start_lab(conf, place=tmp_path / "other", any_ports=True)
     lab.stop()
     assert wait_until(lambda: port_is_free(one) and port_is_free(two))
+
+
+def test_a_port_that_another_program_takes_meanwhile_is_replaced(conf, start_lab, monkeypatch):
+    with socket.create_server((LOOPBACK, 0)) as server:
+        taken = server.getsockname()[1]
+        offered = [[taken, *free_ports(2)]]
+        monkeypatch.setattr(
+            running, "free_ports", lambda n: offered.pop() if offered else free_ports(n)
+        )
+        lab = start_lab(conf)
+        assert not offered
+        assert taken not in lab.access.ports.values()
+        assert set(lab.up) == set(lab.plan.nodes)
+
+
+def test_a_port_of_the_callers_choice_is_not_replaced(conf, start_lab):
+    refused = pytest.raises(DeployError, match="'a' cannot start: another program listens")
+    with socket.create_server((LOOPBACK, 0)) as server, refused:
+        start_lab(conf, ports={"a": server.getsockname()[1]})
+    assert not running.lab_place(conf).exists()
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])

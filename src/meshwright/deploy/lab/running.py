@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ from meshwright.errors import DeployError, InputError
 STATE = "lab.json"
 KIND = "lab"
 ACCESS_FILES = ("acl", "passwd")  # what SIGHUP makes a broker read again
+PORT_IN_USE = "Address already in use"  # in the broker's log
+PORT_TRIES = 5  # other programs may take a port between our choice and the broker's start
+
+
+class PortTakenError(DeployError):
+    """Another program listens on the port of a broker."""
 
 
 @dataclass
@@ -67,6 +74,13 @@ class Lab:
         program = find_mosquitto()
         waiting = list(nodes)
         for node in waiting:
+            port = self.access.ports[node]
+            if not port_is_free(port):
+                raise PortTakenError(
+                    f"the broker {node!r} cannot start: another program listens on port {port}. "
+                    "Stop that program and try again.",
+                    f"{LOOPBACK}:{port}",
+                )
             self.processes[node] = start_broker(program, self.directory(node))
             self.save()
         for node in waiting:
@@ -77,7 +91,8 @@ class Lab:
         wait_until(lambda: accepts(port) or not process.runs())
         if not (process.runs() and accepts(port)):
             log = last_lines(self.directory(node) / LOG)
-            raise DeployError(f"the broker {node!r} did not start: {log}", f"{LOOPBACK}:{port}")
+            error = PortTakenError if PORT_IN_USE in log else DeployError
+            raise error(f"the broker {node!r} did not start: {log}", f"{LOOPBACK}:{port}")
 
     def kill(self, node: str) -> None:
         """Kill a broker as a crash would."""
@@ -132,21 +147,30 @@ def up(
             f"{', '.join(plan.nodes[:10])}{', ...' if len(plan.nodes) > 10 else ''}"
         )
     where = lab_place(conf, place)
-    _make_place(where, conf)
-    try:
-        listens = {**_ports(plan, any_ports), **(ports or {})}
-        lab = Lab(where, plan, write_local_copy(conf, plan, where, listens, via=via, extra=extra))
-    except BaseException:
-        shutil.rmtree(where)
-        raise
-    try:
-        lab.save()  # from now on `down` knows the place, whatever ends this process
-        for nodes in start_order(plan):
-            lab.start(node for node in nodes if node not in absent)
-    except BaseException:
-        lab.stop()
-        raise
-    return lab
+    chosen = any_ports or not all(broker.on_loopback for broker in plan.brokers)
+
+    def start() -> Lab:
+        _make_place(where, conf)
+        try:
+            listens = {**_ports(plan, chosen), **(ports or {})}
+            access = write_local_copy(conf, plan, where, listens, via=via, extra=extra)
+        except BaseException:
+            shutil.rmtree(where)
+            raise
+        lab = Lab(where, plan, access)
+        try:
+            lab.save()  # from now on `down` knows the place, whatever ends this process
+            for nodes in start_order(plan):
+                lab.start(node for node in nodes if node not in absent)
+        except BaseException:
+            lab.stop()
+            raise
+        return lab
+
+    for _ in range(PORT_TRIES - 1 if chosen else 0):
+        with suppress(PortTakenError):
+            return start()
+    return start()
 
 
 def find_lab(conf: Path, place: Path | None = None) -> Lab:
@@ -254,8 +278,9 @@ def _take(lab: Lab, step: Step, new: Path) -> None:
         lab.start([step.node])
 
 
-def _ports(plan: Plan, any_ports: bool) -> dict[str, int]:
-    if any_ports or not all(broker.on_loopback for broker in plan.brokers):
+def _ports(plan: Plan, chosen: bool) -> dict[str, int]:
+    """Return the port of each broker: free ones that the lab chooses, or those of the plan."""
+    if chosen:
         return dict(zip(plan.nodes, free_ports(len(plan.nodes)), strict=True))
     taken = [f"{b.node} ({b.port})" for b in plan.brokers if not port_is_free(b.port)]
     if taken:
