@@ -42,15 +42,14 @@ class BrokerTree:
             raise InputError("each broker needs one location, all of the same dimensions.")
         if not np.isfinite(location).all():
             raise InputError("a broker's location is not a finite number.")
-        names = self.names or NumberedNames("broker", len(parent))
-        object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "names", tuple(self.names or NumberedNames("broker", len(parent))))
         self._check_shape()
         capacity = np.array(self.capacity, np.float64)
         if len(capacity) == 0:
             capacity = np.full(len(parent), 1.0 / len(self.leaves))
         elif len(capacity) != len(parent):
             raise InputError("each broker needs a capacity; that of the publisher is ignored.")
-        capacity[self._is_inner] = 0.0
+        capacity[self.parent[self.parent >= 0]] = 0.0
         object.__setattr__(self, "capacity", capacity)
         if not np.isfinite(capacity).all() or (capacity < 0).any():
             raise InputError("a broker's capacity is not a number of 0 or more.")
@@ -89,11 +88,9 @@ class BrokerTree:
     @cached_property
     def children(self) -> tuple[npt.NDArray[np.int32], ...]:
         """The children of each broker, by id."""
-        below: list[list[int]] = [[] for _ in range(len(self.parent))]
-        for broker, parent in enumerate(self.parent.tolist()):
-            if parent >= 0:
-                below[parent].append(broker)
-        return tuple(np.array(ids, np.int32) for ids in below)
+        by_parent = np.argsort(self.parent, kind="stable").astype(np.int32)
+        first = np.searchsorted(self.parent[by_parent], np.arange(self.n_brokers))
+        return tuple(np.split(by_parent, first)[1:])
 
     @cached_property
     def order(self) -> npt.NDArray[np.int32]:
@@ -101,16 +98,9 @@ class BrokerTree:
         return np.array(self._subtree(self.publisher), np.int32)
 
     @cached_property
-    def _is_inner(self) -> npt.NDArray[np.bool_]:
-        inner = np.zeros(len(self.parent), np.bool_)
-        inner[self.parent[self.parent >= 0]] = True
-        inner[self.publisher] = True
-        return inner
-
-    @cached_property
     def leaves(self) -> npt.NDArray[np.int32]:
         """The ids of the brokers that subscribers attach to."""
-        return np.flatnonzero(~self._is_inner).astype(np.int32)
+        return np.setdiff1d(np.arange(self.n_brokers, dtype=np.int32), self.parent)
 
     @cached_property
     def down(self) -> npt.NDArray[np.float64]:
@@ -129,11 +119,6 @@ class BrokerTree:
         for broker in self.order[1:].tolist():
             depth[broker] = depth[self.parent[broker]] + 1
         return depth
-
-    @cached_property
-    def is_one_level(self) -> bool:
-        """Whether every broker is a child of the publisher."""
-        return len(self.leaves) == len(self.parent) - 1
 
     def leaves_below(self, broker: int) -> npt.NDArray[np.int32]:
         """Return the ids of the leaves in a broker's subtree; a leaf's subtree is itself."""

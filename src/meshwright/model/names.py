@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,11 +26,7 @@ class NumberedNames(Sequence[str]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, index: Any) -> Any:  # a name, or a tuple of them for a slice
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(self._count)))
         if not -self._count <= index < self._count:
@@ -47,12 +43,8 @@ class ArrowNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self._array)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        value: Any = self._array[index]
+    def __getitem__(self, index: Any) -> Any:  # a name, or a tuple of them for a slice
+        value = self._array[index]
         return tuple(value.to_pylist()) if isinstance(index, slice) else value.as_py()
 
     def __iter__(self) -> Iterator[str]:

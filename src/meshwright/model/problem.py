@@ -1,8 +1,19 @@
-"""Assignment problems: the boxes that subscribers want, and the brokers that may serve them."""
+"""Assignment problems: the boxes that subscribers want, and the brokers that may serve them.
+
+The digest of a problem, like that of a workload (`meshwright.storage.digest`), hashes blocks of
+consecutive ids, so any partitioning whose parts hold whole blocks gives the same:
+
+- names of subscribers and brokers, as for a workload;
+- a block of subscribers: location, low, high and max_delay of each in id order (8 bytes a number,
+  little-endian);
+- brokers: parent (-1 for the publisher), location and capacity of each in id order;
+- the whole: the counts, the limits and the density, then the four digests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +24,11 @@ from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.density import Density
 from meshwright.model.names import NumberedNames, arrow_names
-from meshwright.model.problem_digest import problem_digest, subscriber_blocks
 from meshwright.model.problem_summary import ProblemSummary
-from meshwright.storage.digest import combine, names_digest
+from meshwright.storage.digest import BLOCK, BLOCK_BITS, combine, names_digest
+
+_FORMAT = b"meshwright problem 1\n"
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,16 +55,19 @@ class Problem(ProblemSummary):
     """
 
     tree: BrokerTree
-    location: npt.NDArray[np.float64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    max_delay: npt.NDArray[np.float64]
+    location: Floats
+    low: Floats
+    high: Floats
+    max_delay: Floats
     alpha: int = 3
     beta: float = 1.5
     beta_max: float = 1.8
     last_hop: bool = False
     density: Density | None = None
     subscriber_names: Sequence[str] = ()
+    n_subscribers: int = field(init=False)
+    n_dimensions: int = field(init=False)
+    delay_range: tuple[float, float] = field(init=False)
     _digest: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,8 +80,12 @@ class Problem(ProblemSummary):
         if delay.ndim == 0:
             delay = np.full(len(self.location), float(delay))
         _set(self, "max_delay", _read_only(delay))
+        _set(self, "n_subscribers", len(self.location))
+        _set(self, "n_dimensions", int(self.low.shape[1]))
+        least, most = self.max_delay.min(initial=np.inf), self.max_delay.max(initial=0.0)
+        _set(self, "delay_range", (float(least), float(most)))
         if not self.subscriber_names:
-            _set(self, "subscriber_names", NumberedNames("subscriber", len(self.location)))
+            _set(self, "subscriber_names", NumberedNames("subscriber", self.n_subscribers))
         self._check()
 
     def _check(self) -> None:
@@ -88,16 +108,6 @@ class Problem(ProblemSummary):
         self.check_limits()
 
     @property
-    def n_subscribers(self) -> int:
-        """The number of subscribers."""
-        return len(self.location)
-
-    @property
-    def n_dimensions(self) -> int:
-        """The dimensions of the event space."""
-        return int(self.low.shape[1])
-
-    @property
     def digest(self) -> str:
         """The SHA-256 of the content, equal to that of a dataset with the same content."""
         if not self._digest:
@@ -118,17 +128,12 @@ class Problem(ProblemSummary):
             )
         return self._digest[0]
 
-    @property
-    def delay_range(self) -> tuple[float, float]:
-        """The smallest and the largest `max_delay` of a subscriber."""
-        return float(self.max_delay.min(initial=np.inf)), float(self.max_delay.max(initial=0.0))
-
     def with_limits(self, **limits: Any) -> Problem:
         """Return the problem with other alpha, beta, beta_max, max_delay or last_hop."""
         return replace(self, **limits)
 
 
-def _read_only(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _read_only(values: npt.ArrayLike) -> Floats:
     """Return the values as a read-only array; a read-only array is not copied."""
     array = np.asarray(values, dtype=np.float64)
     if array.flags.writeable or not array.flags.c_contiguous:
@@ -139,3 +144,46 @@ def _read_only(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def _set(problem: Problem, name: str, value: object) -> None:
     object.__setattr__(problem, name, value)
+
+
+def subscriber_blocks(
+    first: int, location: Floats, low: Floats, high: Floats, max_delay: Floats
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the digest of each block of the subscribers from `first` on; no block may be split."""
+    for start in range(0, len(location), BLOCK):
+        some = slice(start, start + BLOCK)
+        rows = np.column_stack((location[some], low[some], high[some], max_delay[some]))
+        yield (first + start) >> BLOCK_BITS, hashlib.sha256(_bytes(rows)).digest()
+
+
+def problem_digest(
+    *,
+    tree: BrokerTree,
+    n_subscribers: int,
+    n_dimensions: int,
+    alpha: int,
+    beta: float,
+    beta_max: float,
+    last_hop: bool,
+    density: Density | None,
+    subscribers: str,
+    subscriber_names: str,
+) -> str:
+    """Return the digest of a problem; `subscribers` and `subscriber_names` are table digests."""
+    whole = hashlib.sha256(_FORMAT)
+    counts = [n_subscribers, tree.n_brokers, tree.location.shape[1], n_dimensions, alpha, last_hop]
+    whole.update(np.array(counts, "<i8").tobytes())
+    whole.update(_bytes(np.array([beta, beta_max])))
+    if density is not None:
+        for values in (*density.edges, density.values):
+            whole.update(np.array(values.shape, "<i8").tobytes() + _bytes(values))
+    brokers = np.column_stack((tree.parent, tree.location, tree.capacity))
+    whole.update(hashlib.sha256(_bytes(brokers)).digest())
+    whole.update(bytes.fromhex(names_digest(arrow_names(tree.names))))
+    whole.update(bytes.fromhex(subscribers) + bytes.fromhex(subscriber_names))
+    return whole.hexdigest()
+
+
+def _bytes(values: npt.NDArray[Any]) -> bytes:
+    # Adding 0 turns -0 into 0: the two are equal and must have equal hashes.
+    return bytes((values + 0.0).astype("<f8", copy=False).tobytes())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,25 +16,14 @@ class ProblemSummary:
     __slots__ = ()
 
     tree: BrokerTree
+    n_subscribers: int
+    n_dimensions: int  # of the event space
+    delay_range: tuple[float, float]  # the smallest and the largest `max_delay` of a subscriber
     alpha: int
     beta: float
     beta_max: float
     last_hop: bool
     density: Density | None
-
-    if TYPE_CHECKING:  # fields of one subclass, properties of the other
-
-        @property
-        def n_subscribers(self) -> int:
-            """The number of subscribers."""
-
-        @property
-        def n_dimensions(self) -> int:
-            """The dimensions of the event space."""
-
-        @property
-        def delay_range(self) -> tuple[float, float]:
-            """The smallest and the largest `max_delay` of a subscriber."""
 
     def check_limits(self) -> None:
         """Raise InputError if a limit is out of range or the density has other dimensions."""

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from meshwright.content.problem.dataset import SUBSCRIBERS, Subscribers, publish
 from meshwright.model.broker_tree import BrokerTree
-from meshwright.model.problem_digest import problem_digest, subscriber_blocks
+from meshwright.model.problem import problem_digest, subscriber_blocks
 from meshwright.runtime.paths import uri
 from meshwright.runtime.task_results import read_task_results, write_task_result
 from meshwright.storage import Manifest, Staging
