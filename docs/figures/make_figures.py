@@ -29,7 +29,7 @@ from meshwright import (
     trace,
 )
 from meshwright.model.small_world import small_world
-from meshwright.smallworld.fingers import chord_fingers
+from meshwright.smallworld.methods import chord_fingers
 
 HERE = Path(__file__).parent
 COMPANY = HERE.parents[1] / "examples" / "company.csv"

@@ -13,8 +13,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.small_world import small_world
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
-from meshwright.smallworld.fingers import chord_fingers
-from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.simulate import simulate
 from meshwright.storage import read_table
 from tests.datasets import write_instance

@@ -8,9 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from meshwright.model.small_world import small_world
-from meshwright.smallworld.fingers import chord_fingers, gswico_fingers
-from meshwright.smallworld.greedy import circle_edges, finger_edges
-from meshwright.smallworld.ring import gswico_ring
+from meshwright.smallworld.greedy import (
+    circle_edges,
+    finger_edges,
+    gswico_fingers,
+    gswico_ring,
+)
+from meshwright.smallworld.methods import chord_fingers
 from tests.naive import small_worlds as naive
 from tests.strategies import instance_of, interests
 

@@ -12,8 +12,7 @@ from meshwright.errors import InputError
 from meshwright.model.small_world import small_world
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
-from meshwright.smallworld.fingers import chord_fingers
-from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.simulate import BLOCK, simulate
 from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
 from meshwright.storage import open_dataset, read_table

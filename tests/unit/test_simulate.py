@@ -14,8 +14,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.small_world import small_world
 from meshwright.overlay import design
-from meshwright.smallworld.fingers import chord_fingers
-from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.protocols import ROUTINGS, router
 from meshwright.smallworld.routing.simulate import new_draws, simulate, simulate_range
 from meshwright.smallworld.routing.trace import trace

@@ -13,8 +13,7 @@ from scipy.stats import chi2
 from meshwright.errors import InputError
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, small_world, violations
-from meshwright.smallworld.fingers import chord_fingers, random_fingers
-from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.methods import chord_fingers, random_fingers, random_ring
 from tests.naive import small_worlds as naive
 from tests.naive.overlays import tcc
 from tests.strategies import instance_of, interests

@@ -16,8 +16,7 @@ from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, world_findings, write_overlay
-from meshwright.smallworld.fingers import chord_fingers
-from meshwright.smallworld.ring import random_ring
+from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.storage import read_table, write_table
 from tests.datasets import write_instance
 

@@ -10,8 +10,8 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.small_world import violations
 from meshwright.overlay.methods import METHODS, SMALL_WORLDS
-from meshwright.smallworld.fingers import chord_fingers, gswico_fingers, random_fingers
-from meshwright.smallworld.ring import gswico_ring, random_ring
+from meshwright.smallworld.greedy import gswico_fingers, gswico_ring
+from meshwright.smallworld.methods import chord_fingers, random_fingers, random_ring
 
 SIZES = [1, 2, 3, 5, 8, 21]
 

@@ -95,7 +95,7 @@ class Instance:
         """
         wanted = {_pair(pair) for pair in pairs}
         for name in (nodes := set(nodes)) | {name for pair in wanted for name in pair}:
-            _check_name(name)
+            check_name(name)
         node_names = tuple(sorted({node for node, _ in wanted} | nodes))
         topic_names = tuple(sorted({topic for _, topic in wanted}))
         node_id = {name: i for i, name in enumerate(node_names)}
@@ -177,7 +177,8 @@ def _pair(pair: object) -> tuple[str, str]:
     raise InputError(f"a pair is (node, topic); got {pair!r}.")
 
 
-def _check_name(name: object) -> None:
+def check_name(name: object) -> None:
+    """Raise InputError unless a name is text that can be stored."""
     if not isinstance(name, str) or not name:
         raise InputError(f"names are text and not empty; got {name!r}.")
     try:

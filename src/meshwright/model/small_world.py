@@ -74,7 +74,7 @@ def small_world(
 
     Examples
     --------
-    >>> from meshwright.smallworld.fingers import chord_fingers
+    >>> from meshwright.smallworld.methods import chord_fingers
     >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "y"), ("d", "x")])
     >>> world = small_world(instance, [0, 2, 1, 3], chord_fingers(4), method="none")
     >>> world.fingers.tolist()  # of a, b, c and d: the next on the ring, and the one after

@@ -20,19 +20,19 @@ Ids follow the sorted names, so a join or departure renumbers the nodes, and a n
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints
+from meshwright.model.instance import Instance, Ints, check_name
 from meshwright.model.small_world import SmallWorld, phase_bounds, small_world
 from meshwright.overlay.greedy.rule import reorder_nodes
-from meshwright.smallworld.fingers import fill_by_interest, plain_fingers
-from meshwright.smallworld.kernels.fingers import EMPTY
-from meshwright.smallworld.kernels.ring import random_keys
+from meshwright.smallworld.greedy import fill_by_interest
+from meshwright.smallworld.kernels.worlds import EMPTY, random_numbers
+from meshwright.smallworld.methods import plain_fingers
 
 RINGS_BY_GAIN = ("sl", "s")
 FINGERS_BY_GAIN = ("sl", "l")
@@ -51,22 +51,16 @@ def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld
 
     """
     names = world.instance.node_names
-    new = _place(names, node)
-    if new < len(names) and names[new] == node:
+    new, is_known = _place(names, node)
+    if is_known:
         raise InputError(f"node {node!r} already exists; give another name, or subscribe it.")
     wanted = set(topics)
     wider = _with_topics(world.instance, wanted)
     row = np.array(sorted(_id(wider.topic_names, t, "topic") for t in wanted), np.int32)
-    instance = Instance(
-        (*names[:new], node, *names[new:]),
-        wider.topic_names,
-        np.concatenate((wider.indptr[: new + 1], wider.indptr[new:] + len(row))),
-        np.insert(wider.topics, wider.indptr[new], row),
-    )
     after = _neighbour(world, wider, row)
     ring = np.insert(world.ring + (world.ring >= new), after + 1, new)
     moved = np.arange(len(names)) + (np.arange(len(names)) > after)
-    return _repaired(world, instance, ring, moved)
+    return _repaired(world, _with_nodes(wider, new, new, {node: row}), ring, moved)
 
 
 def leave(world: SmallWorld, node: str) -> SmallWorld:
@@ -75,26 +69,15 @@ def leave(world: SmallWorld, node: str) -> SmallWorld:
     gone = _id(instance.node_names, node, "node")
     if instance.n_nodes == 1:
         raise InputError(f"{node!r} is the last node; a small world needs one.")
-    start, end = instance.indptr[gone : gone + 2].tolist()
-    left = Instance(
-        (*instance.node_names[:gone], *instance.node_names[gone + 1 :]),
-        instance.topic_names,
-        np.concatenate((instance.indptr[: gone + 1], instance.indptr[gone + 2 :] - (end - start))),
-        np.delete(instance.topics, slice(start, end)),
-    )
     position = int(world.positions[gone])
     ring = np.delete(world.ring, position)
     moved = np.arange(instance.n_nodes) - (np.arange(instance.n_nodes) > position)
     moved[position] = EMPTY
+    left = _with_nodes(instance, gone, gone + 1, {})
     return _repaired(world, left, ring - (ring > gone), moved)
 
 
-def crash(world: SmallWorld, node: str) -> SmallWorld:
-    """Return the world after a crash is detected: it is repaired as if the node had left.
-
-    Messages routed over the node before that are lost.
-    """
-    return leave(world, node)
+crash = leave  # once it is detected; messages routed over the node before that are lost
 
 
 def subscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
@@ -102,10 +85,9 @@ def subscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
     wider = _with_topics(world.instance, {topic})
     v, t = _id(wider.node_names, node, "node"), _id(wider.topic_names, topic, "topic")
     row = wider.topics_of(v)
-    place = int(np.searchsorted(row, t))
-    if place < len(row) and row[place] == t:
+    if t in row:
         raise InputError(f"{node!r} wants {topic!r} already.")
-    return _rewired(world, _with_row(wider, v, np.insert(row, place, t)))
+    return _rewired(world, _with_nodes(wider, v, v + 1, {node: np.union1d(row, np.int32(t))}))
 
 
 def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
@@ -115,14 +97,14 @@ def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
     row = instance.topics_of(v)
     if t not in row:
         raise InputError(f"{node!r} does not want {topic!r}.")
-    return _rewired(world, _with_row(instance, v, row[row != t]))
+    return _rewired(world, _with_nodes(instance, v, v + 1, {node: row[row != t]}))
 
 
 def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
     """Return the position after which a node that wants the topics of `row` joins."""
     n = instance.n_nodes
     if world.method not in RINGS_BY_GAIN:
-        return int(random_keys(n + 1, _seed(world))[n] * n)
+        return int(random_numbers(n + 1, 1, _seed(world))[n, 0] * n)
     indptr, topics = reorder_nodes(instance, world.ring)
     places = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
     wanted = np.zeros(max(instance.n_topics, 1), bool)
@@ -174,40 +156,44 @@ def _next(world: SmallWorld, instance: Instance, ring: Ints, slots: Ints) -> Sma
     )
 
 
-def _with_row(instance: Instance, node: int, row: Ints) -> Instance:
-    """Return the instance in which a node wants the topics of `row`."""
-    start, end = instance.indptr[node : node + 2].tolist()
-    indptr = instance.indptr.copy()
-    indptr[node + 1 :] += len(row) - (end - start)
-    topics = np.concatenate((instance.topics[:start], row, instance.topics[end:]))
-    return Instance(instance.node_names, instance.topic_names, indptr, topics)
+def _with_nodes(instance: Instance, first: int, last: int, wants: Mapping[str, Ints]) -> Instance:
+    """Return the instance in which those of `wants`, with their topics, replace first..last-1."""
+    names, topics, sizes = instance.node_names, instance.topics, np.diff(instance.indptr)
+    new_sizes = np.array([len(row) for row in wants.values()], np.int64)
+    sizes = np.concatenate((sizes[:first], new_sizes, sizes[last:]))
+    start, end = instance.indptr[first], instance.indptr[last]
+    return Instance(
+        (*names[:first], *wants, *names[last:]),
+        instance.topic_names,
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.concatenate((topics[:start], *wants.values(), topics[end:])),
+    )
 
 
 def _with_topics(instance: Instance, topics: set[str]) -> Instance:
     """Return the instance with these topics too; the names stay sorted."""
     known = instance.topic_names
-    new = [t for t in topics if (at := _place(known, t)) == len(known) or known[at] != t]
+    placed = {topic: _place(known, topic) for topic in topics}
+    new = {topic: place for topic, (place, is_known) in placed.items() if not is_known}
     if not new:
         return instance
-    names = tuple(sorted((*known, *new)))
-    renumbered = np.searchsorted(
-        sorted(_place(known, t) for t in new), np.arange(len(known)), "right"
-    )
-    ids = (np.arange(len(known)) + renumbered).astype(np.int32)
-    return Instance(instance.node_names, names, instance.indptr, ids[instance.topics])
+    names, ids = tuple(sorted((*known, *new))), np.arange(len(known), dtype=np.int32)
+    moved = ids + np.searchsorted(sorted(new.values()), ids, "right")
+    return Instance(instance.node_names, names, instance.indptr, moved[instance.topics])
 
 
 def _id(names: Sequence[str], name: str, what: str) -> int:
-    place = _place(names, name)
-    if place == len(names) or names[place] != name:
+    place, is_known = _place(names, name)
+    if not is_known:
         raise InputError(f"there is no {what} {name!r} among {len(names):,}.")
     return place
 
 
-def _place(names: Sequence[str], name: str) -> int:
-    if not isinstance(name, str) or not name:
-        raise InputError(f"names are text and not empty; got {name!r}.")
-    return bisect_left(names, name)
+def _place(names: Sequence[str], name: str) -> tuple[int, bool]:
+    """Return where a name is or would be among the sorted names, and whether it is there."""
+    check_name(name)
+    place = bisect_left(names, name)
+    return place, place < len(names) and names[place] == name
 
 
 def _seed(world: SmallWorld) -> int:

@@ -1,17 +1,23 @@
 """The four small worlds of paper 4, Table 2, each as its ring and fingers.
 
+Chen, Tock, Girdzijauskas, "BeaConvey" (DEBS 2018). A ring is int32[n], the node at each position;
+fingers are int32[n, n_phases], the position that the finger of each position and phase leads to.
 The letters name the links chosen by gain: S the short ones of the ring, L the long ones. Without
 S the ring is random (RandomS), without L the fingers are Chord's or random (RandomL).
 """
 
 from __future__ import annotations
 
-from meshwright.model.instance import Instance, Ints
-from meshwright.runtime.progress import ProgressCallback
-from meshwright.smallworld.fingers import gswico_fingers, plain_fingers
-from meshwright.smallworld.ring import gswico_ring, random_ring
+import numpy as np
+import numpy.typing as npt
 
-RingAndFingers = tuple[Ints, Ints]  # as the modules of these names return them
+from meshwright.model.instance import Instance, Ints
+from meshwright.model.small_world import phase_bounds
+from meshwright.runtime.progress import ProgressCallback
+from meshwright.smallworld.greedy import gswico_fingers, gswico_ring
+from meshwright.smallworld.kernels.worlds import random_numbers
+
+RingAndFingers = tuple[Ints, Ints]
 
 
 def greedy_world(
@@ -42,3 +48,58 @@ def plain_world(instance: Instance, *, fingers: str, seed: int) -> RingAndFinger
     """Return the parts of `none`: a random ring, fingers that ignore the interests."""
     n = instance.n_nodes
     return random_ring(n, seed), plain_fingers(n, fingers, seed)
+
+
+def random_ring(n: int, seed: int) -> Ints:
+    """Return the ring of RandomS, section 5.1: a random order, every order equally likely.
+
+    Nodes are sorted by number 0 of the stream of (seed, node).
+
+    Examples
+    --------
+    >>> sorted(random_ring(6, seed=1).tolist())
+    [0, 1, 2, 3, 4, 5]
+
+    """
+    return np.argsort(random_numbers(n, 1, seed)[:, 0], kind="stable").astype(np.int32)
+
+
+def plain_fingers(n: int, kind: str, seed: int) -> Ints:
+    """Return fingers that ignore the interests, of the kind "chord" or "random"."""
+    return chord_fingers(n) if kind == "chord" else random_fingers(n, seed)
+
+
+def chord_fingers(n: int) -> Ints:
+    """Return the fingers of Chord: the first node of each phase, 2^i away.
+
+    Stoica, Morris, Karger, Kaashoek, Balakrishnan, "Chord", SIGCOMM 2001.
+
+    Examples
+    --------
+    >>> chord_fingers(5).tolist()
+    [[1, 2, 4], [2, 3, 0], [3, 4, 1], [4, 0, 2], [0, 1, 3]]
+
+    """
+    nearest, _ = phase_bounds(n)
+    return _at_distances(n, nearest)
+
+
+def random_fingers(n: int, seed: int) -> Ints:
+    """Return the fingers of RandomL, section 5.1: uniform over the nodes of each phase.
+
+    Number i of the stream of (seed, position) decides phase i, and nothing else does.
+
+    Examples
+    --------
+    >>> random_fingers(3, seed=1).tolist()  # three nodes leave no choice
+    [[1, 2], [2, 0], [0, 1]]
+
+    """
+    nearest, behind = phase_bounds(n)
+    beyond = random_numbers(n, len(nearest), seed) * (behind - nearest)
+    return _at_distances(n, nearest + beyond.astype(np.int64))
+
+
+def _at_distances(n: int, distances: npt.NDArray[np.int64]) -> Ints:
+    """Return the position at a distance from each; `distances` are [n_phases] or [n, n_phases]."""
+    return ((np.arange(n)[:, None] + distances) % max(n, 1)).astype(np.int32)

@@ -32,7 +32,7 @@ def trace(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie")
     Examples
     --------
     >>> from meshwright.model.small_world import small_world
-    >>> from meshwright.smallworld.fingers import chord_fingers
+    >>> from meshwright.smallworld.methods import chord_fingers
     >>> from meshwright.model.instance import Instance
     >>> instance = Instance.from_pairs([("a", "x"), ("d", "x")], nodes=["a", "b", "c", "d"])
     >>> world = small_world(instance, [0, 1, 2, 3], chord_fingers(4), method="none")
