@@ -10,7 +10,7 @@ import pytest
 from meshwright.errors import InputError
 from meshwright.model.instance import Subscribers
 from meshwright.runtime.ship import ALIGNMENT, received, ship
-from meshwright.smallworld.routing.weights import read_weights
+from meshwright.smallworld.routing.simulate import read_weights
 
 
 def test_arrays_come_as_they_were_sent_mapped_and_aligned(tmp_path):

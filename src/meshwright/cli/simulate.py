@@ -64,7 +64,7 @@ def simulate(
 ) -> None:
     """Publish on an overlay; count deliveries, overhead, hops, load."""
     from meshwright.smallworld.routing import spark_simulation as stage
-    from meshwright.smallworld.routing.weights import read_weights
+    from meshwright.smallworld.routing.simulate import read_weights
     from meshwright.storage import refuse_overwrite
 
     stage.check_arguments(routing, publications, seed, against)

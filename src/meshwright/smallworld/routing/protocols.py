@@ -1,9 +1,27 @@
-"""The routing protocols: the tables each needs, and how it routes.
+"""The routing protocols: the tables each needs, and how it routes (docs/routing.md).
 
 Po, Pal and Pie are those of Chen, Tock, Girdzijauskas, "BeaConvey" (DEBS 2018), Protocols 4 and 5.
 A message carries a range of the ring, which its receiver divides among its next hops: the nearest
-subscriber and the fingers that subscribe, within the range. Scribe and iScribe are those of Castro,
-Druschel, Kermarrec, Rowstron, "SCRIBE", JSAC 2002, as section 5.1 of BeaConvey compares them.
+subscriber and the fingers that subscribe, within the range. Where none of them lies in the second
+half of the range, a pivot may be added there, subscriber or not:
+
+- `po` adds none, for the least overhead: only the way to a nearest subscriber leads over nodes that
+  do not want the topic. But paths grow with the number of subscribers.
+- `pal` adds the nearest finger there, or else the node in the middle, so that the rest of the range
+  is served from its middle. On Chord fingers no path is longer than k (k + 1) / 2 hops, k = log2 n
+  rounded up; on others the paper's O(log n) does not hold.
+- `pie` adds the nearest finger there, if there is one.
+
+Scribe and iScribe are those of Castro, Druschel, Kermarrec, Rowstron, "SCRIBE", JSAC 2002, as
+section 5.1 of BeaConvey compares them: to the topic's rendezvous, then down a tree. A subscriber's
+delivery is the message that the tree brings, or for the rendezvous itself the publisher's.
+
+- `scribe` has the greedy routes from the subscribers to the rendezvous, walked backwards.
+- `iscribe` has those from the rendezvous to the subscribers; neighbours share most of such a route.
+
+`tree` floods one spanning tree of each topic inside its sub-overlay, as brokers with bridges do:
+breadth-first from the smallest subscriber, neighbours in order of ids. It works on any overlay and
+has no overhead; subscribers that the topic's links do not connect to the publisher are missed.
 """
 
 from __future__ import annotations
@@ -11,12 +29,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from meshwright.errors import InputError, unknown_choice
-from meshwright.model.instance import Ints, Longs, Subscribers, subscribers_of
+from meshwright.model.instance import Ints, Subscribers, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
 from meshwright.smallworld.routing.kernels import ring, trees
@@ -42,100 +61,24 @@ class RendezvousTables(NamedTuple):
 class TreeTables(NamedTuple):
     """For `tree`: the spanning trees of the topics, as `spanning_trees` returns them."""
 
-    pointers: Longs  # [n_topics + 1], into the other arrays
-    nodes: Ints
-    parent: Ints
+    subscribers: Subscribers  # of each topic, in the order of its tree
+    parent: Ints  # [n_subscriptions], as are the next two
     first_child: Ints
     end_child: Ints
 
 
-def po(tables: RingTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Route without pivots, for the least overhead.
-
-    Only the way to a nearest subscriber leads over nodes that do not want the topic. But where no
-    finger subscribes, the range is handed from one subscriber to the next, and paths grow with
-    their number.
-    """
-    ring.convey_all(ring.NO_PIVOT, tables, topics, publishers, tally)
+def ring_tables(world: SmallWorld) -> RingTables:
+    """Return the tables of a small world."""
+    reach = reaches(world.ring, world.fingers)
+    subscribers = subscribers_of(world.instance, world.positions)
+    return RingTables(world.ring, world.positions, reach, subscribers)
 
 
-def pal(tables: RingTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Route with a pivot always, so that the rest of the range is served from its middle.
-
-    Where no next hop lies in the second half of the range, one is added there: the nearest finger,
-    or else the node in the middle of it, subscriber or not. On Chord fingers no path is longer than
-    k (k + 1) / 2 hops, k = log2 n rounded up. On others the nearest finger may be at the far end of
-    the range, which is then hardly shorter than before, and paths may grow with n: the paper's
-    O(log n) does not hold (docs/routing.md).
-    """
-    ring.convey_all(ring.PIVOT_ALWAYS, tables, topics, publishers, tally)
-
-
-def pie(tables: RingTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Route with a pivot if a finger leads there, between `po` and `pal`.
-
-    Where no next hop lies in the second half of the range, the nearest finger there is added, if
-    there is one, subscriber or not.
-    """
-    ring.convey_all(ring.PIVOT_IF_FINGER, tables, topics, publishers, tally)
-
-
-def scribe(tables: RendezvousTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Route to the topic's rendezvous, then down the routes that lead there.
-
-    A topic's tree is the union of the greedy routes from the subscribers to the rendezvous, walked
-    in the other direction. A subscriber's delivery is the message that the tree brings, or for the
-    rendezvous itself the one from the publisher.
-    """
-    ring.meet_all(False, tables, topics, publishers, tally)
-
-
-def iscribe(tables: RendezvousTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Route as Scribe, but along the routes from the rendezvous to the subscribers.
-
-    Neighbouring subscribers share most of such a route. The definition takes them in ring order
-    from the rendezvous, a node keeping its first parent. It never gets another: where two routes
-    part, the longer one jumps beyond the subscriber at which the shorter one ends. So the order
-    does not matter.
-    """
-    ring.meet_all(True, tables, topics, publishers, tally)
-
-
-def tree(tables: TreeTables, topics: Ints, publishers: Ints, tally: Tally) -> None:
-    """Flood each topic's spanning tree inside its sub-overlay, as brokers with bridges do.
-
-    Works on any overlay. A topic has one tree, the same for every publisher: breadth-first from its
-    smallest subscriber, neighbours in order of ids. Only subscribers take part, so the overhead is
-    0; subscribers that the topic's links do not connect to the publisher are missed.
-    """
-    trees.flood_all(tables, topics, publishers, tally)
-
-
-def ring_tables(overlay: Overlay, routing: str) -> RingTables:
-    """Return the tables of a small world; raise InputError for any other overlay."""
-    if not isinstance(overlay, SmallWorld):
-        raise no_small_world(routing, overlay.method)
-    return RingTables(
-        overlay.ring,
-        overlay.positions,
-        reaches(overlay.ring, overlay.fingers),
-        subscribers_of(overlay.instance, overlay.positions),
-    )
-
-
-def no_small_world(routing: str, method: str) -> InputError:
-    """Return the error for a protocol that needs a ring where there is none."""
-    return InputError(
-        f"{routing} routes on small worlds, and a {method} overlay has no ring. "
-        "Use routing 'tree', or design with method sl, s, l or none."
-    )
-
-
-def rendezvous_tables(overlay: Overlay, routing: str) -> RendezvousTables:
+def rendezvous_tables(world: SmallWorld) -> RendezvousTables:
     """Return the tables of a small world, with the rendezvous of its topics."""
-    names, n = overlay.instance.topic_names, overlay.instance.n_nodes
+    names, n = world.instance.topic_names, world.instance.n_nodes
     positions = [rendezvous(name, n) for name in names] if n else []
-    return RendezvousTables(ring_tables(overlay, routing), np.array(positions, dtype=np.int32))
+    return RendezvousTables(ring_tables(world), np.array(positions, dtype=np.int32))
 
 
 def rendezvous(name: str, n: int) -> int:
@@ -150,33 +93,31 @@ def rendezvous(name: str, n: int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest(), "big") % n
 
 
-def tree_tables(overlay: Overlay, routing: str) -> TreeTables:  # noqa: ARG001 - for any overlay
+def tree_tables(overlay: Overlay) -> TreeTables:
     """Return the spanning tree of each topic inside its sub-overlay."""
     pointers, nodes = subscribers_of(overlay.instance)
     found = trees.spanning_trees(overlay.instance.n_nodes, overlay.edges, pointers, nodes)
-    return TreeTables(pointers, *found)
+    return TreeTables(Subscribers(pointers, found[0]), *found[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(NamedTuple):
     """One way to route: how its tables are made, and the function that routes by them.
 
     The function takes the tables, one topic and one publisher per publication, and a tally that it
     writes. Nodes are ring positions, except for `tree`.
     """
 
-    summary: str
-    tables: Callable[[Overlay, str], Any]
+    tables: Callable[[Any], Any]
     route: Callable[[Any, Ints, Ints, Tally], None]
 
 
 ROUTINGS: Mapping[str, Protocol] = {
-    "po": Protocol("least overhead: no pivots", ring_tables, po),
-    "pal": Protocol("short paths: a pivot always", ring_tables, pal),
-    "pie": Protocol("between: a pivot if a finger leads there", ring_tables, pie),
-    "scribe": Protocol("rendezvous, routes of the subscribers", rendezvous_tables, scribe),
-    "iscribe": Protocol("rendezvous, routes to the subscribers", rendezvous_tables, iscribe),
-    "tree": Protocol("any overlay: flood each topic's tree", tree_tables, tree),
+    "po": Protocol(ring_tables, partial(ring.convey_all, ring.NO_PIVOT)),
+    "pal": Protocol(ring_tables, partial(ring.convey_all, ring.PIVOT_ALWAYS)),
+    "pie": Protocol(ring_tables, partial(ring.convey_all, ring.PIVOT_IF_FINGER)),
+    "scribe": Protocol(rendezvous_tables, partial(ring.meet_all, False)),
+    "iscribe": Protocol(rendezvous_tables, partial(ring.meet_all, True)),
+    "tree": Protocol(tree_tables, trees.flood_all),
 }
 
 
@@ -189,33 +130,40 @@ class Router:
     tables: RingTables | RendezvousTables | TreeTables
 
     def route(self, topics: Ints, publishers: Ints, room: int = 0) -> Tally:
-        """Route publications; nodes are ids here and in the tally, also as ends of ranges.
+        """Route publications, one topic and one publisher each, with room to trace some messages.
 
-        Parameters
-        ----------
-        topics, publishers
-            One of each per publication.
-        room
-            How many messages to keep in the trace; the others are only counted.
-
+        Nodes are ids here and in the tally, also as ends of ranges.
         """
         tally, tables = new_tally(len(topics), self.n_nodes, room), self.tables
         route = ROUTINGS[self.routing].route
         if isinstance(tables, TreeTables):
             route(tables, topics, publishers, tally)
             return tally
-        on_ring = tables.ring if isinstance(tables, RendezvousTables) else tables
-        route(tables, topics, on_ring.positions[publishers], tally)
+        nodes, positions, *_ = tables.ring if isinstance(tables, RendezvousTables) else tables
+        route(tables, topics, positions[publishers], tally)
         ends = tally.trace[: int(tally.n_messages[0]), :HOPS]
-        ends[:] = np.where(ends == NO_RANGE, NO_RANGE, on_ring.nodes[ends])
-        return tally._replace(
-            sent=tally.sent[on_ring.positions], received=tally.received[on_ring.positions]
-        )
+        ends[:] = np.where(ends == NO_RANGE, NO_RANGE, nodes[ends])
+        return tally._replace(sent=tally.sent[positions], received=tally.received[positions])
 
 
 def router(overlay: Overlay, routing: str) -> Router:
-    """Return the router of a protocol on an overlay."""
+    """Return the router of a protocol on an overlay; all but `tree` need a small world."""
+    protocol = choose_protocol(routing)
+    check_ring(routing, overlay.method, is_small_world=isinstance(overlay, SmallWorld))
+    return Router(routing, overlay.instance.n_nodes, protocol.tables(overlay))
+
+
+def choose_protocol(routing: str) -> Protocol:
+    """Return the protocol of that name; raise InputError if there is none."""
     if routing not in ROUTINGS:
         raise unknown_choice("routing", routing, ROUTINGS)
-    tables = ROUTINGS[routing].tables(overlay, routing)
-    return Router(routing, overlay.instance.n_nodes, tables)
+    return ROUTINGS[routing]
+
+
+def check_ring(routing: str, method: str, *, is_small_world: bool) -> None:
+    """Raise InputError if a protocol needs a ring where there is none."""
+    if routing != "tree" and not is_small_world:
+        raise InputError(
+            f"{routing} routes on small worlds, and a {method} overlay has no ring. "
+            "Use routing 'tree', or design with method sl, s, l or none."
+        )

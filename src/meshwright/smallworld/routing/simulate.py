@@ -9,33 +9,31 @@ same publications, and a range of them can be simulated separately: tasks call `
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, Ints, Longs, Subscribers, subscribers_of
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
-from meshwright.smallworld.routing.kernels.publications import (
-    DELIVERIES,
-    HOPS_MAX,
-    HOPS_SUM,
-    MISSED,
-    OVERHEAD,
-    Tally,
-    draw_publications,
-)
+from meshwright.smallworld.routing.kernels import publications as kernel
 from meshwright.smallworld.routing.protocols import Router, router
 from meshwright.storage.digest import combine
 
 Weights = Mapping[str, float] | npt.ArrayLike
 MOST_PUBLICATIONS = 2**31 - 1
 BLOCK = 4_096  # publications hashed together: on 10,000 nodes about half a second of work
+WEIGHT_COLUMNS = {"topic": pa.string(), "weight": pa.float64()}
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +53,7 @@ class Run:
         """The SHA-256 of the two tables: equal to the digest of a run dataset with the same."""
         n, rows = self.publications.num_rows, self.publications
         starts = range(0, n, BLOCK)
-        blocks = [(s // BLOCK, table_digest(rows.slice(s, BLOCK))) for s in starts]
+        blocks = combine((s // BLOCK, table_digest(rows.slice(s, BLOCK))) for s in starts)
         return run_digest(n, blocks, self.load)
 
 
@@ -68,28 +66,12 @@ class Draws(NamedTuple):
     subscribers: Subscribers
 
 
-class Sums(NamedTuple):
-    """Counts summed over publications; sums of parts add up to those of the whole."""
-
-    publications: int = 0
-    deliveries: int = 0
-    missed: int = 0
-    overhead: int = 0
-    hops_sum: int = 0
-    hops_max: int = 0
-
-    def plus(self, other: Sums) -> Sums:
-        """Return the sums of both."""
-        added = Sums(*[one + another for one, another in zip(self, other, strict=True)])
-        return added._replace(hops_max=max(self.hops_max, other.hops_max))
-
-
 class Part(NamedTuple):
     """The publications of a range, and what was counted while routing them."""
 
     topics: Ints
     publishers: Ints
-    tally: Tally
+    tally: kernel.Tally
 
 
 def simulate(
@@ -102,15 +84,10 @@ def simulate(
 ) -> Run:
     """Route publications on an overlay and return the run. In memory; needs no JVM.
 
-    Parameters
-    ----------
-    routing
-        One of `ROUTINGS`. All but ``tree`` route on small worlds only.
-    publications
-        How many to draw.
-    weights
-        How often topics are published on: by name (topics left out are never drawn), or one number
-        per topic. By default all are equally likely. Topics without a subscriber are never drawn.
+    `routing` is one of `ROUTINGS`; all but ``tree`` need a small world. `publications` is how many
+    to draw. `weights` say how often topics are published on: by name (topics left out are never
+    drawn), or one number per topic; by default all are equally likely. Topics without a subscriber
+    are never drawn.
 
     Examples
     --------
@@ -128,14 +105,15 @@ def simulate(
     check_seed(seed)
     draws = new_draws(overlay.instance, weights)
     part = simulate_range(router(overlay, routing), draws, 0, publications, seed)
+    tally = part.tally
     return Run(
         overlay=overlay,
         routing=routing,
         parameters={"publications": publications, "weighted": weights is not None},
         seed=seed,
         publications=publication_table(part),
-        load=load_table(part.tally.sent, part.tally.received),
-        totals=totals_of(sums_of(part.tally.counts), part.tally.sent, part.tally.received),
+        load=load_table(tally.sent, tally.received),
+        totals=totals_of(publications, tally.counts, tally.sent, tally.received),
     )
 
 
@@ -146,7 +124,7 @@ def simulate_range(ready: Router, draws: Draws, first: int, last: int, seed: int
         return Part(empty, empty, ready.route(empty, empty))
     if len(draws.live) == 0:
         raise InputError("there is nothing to publish: no topic to draw has a subscriber.")
-    topics, publishers = draw_publications(seed, first, last, draws)
+    topics, publishers = kernel.draw_publications(seed, first, last, draws)
     return Part(topics, publishers, ready.route(topics, publishers))
 
 
@@ -175,20 +153,66 @@ def _rates(instance: Instance, weights: Weights) -> npt.NDArray[np.float64]:
     return rates
 
 
+def read_weights(path: str | Path) -> dict[str, float]:
+    """Return the weight of each topic in a CSV, TSV or Parquet file with columns topic, weight.
+
+    Raise InputError if the file cannot be read, lacks a column, or names a topic twice.
+    """
+    source = Path(path)
+    try:
+        table = _read_table(source)
+    except FileNotFoundError:
+        raise InputError(f"there are no weights at '{source}'. Check --weights.") from None
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"'{source}' cannot be read as weights: {error}") from error
+    missing = [name for name in WEIGHT_COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"'{source}' has the columns {', '.join(table.column_names)}; weights need topic and "
+            "weight."
+        )
+    try:
+        table = table.select(list(WEIGHT_COLUMNS)).cast(pa.schema(WEIGHT_COLUMNS.items()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"'{source}' has a weight that is not a number: {error}") from error
+    if any(column.null_count for column in table.columns):
+        raise InputError(f"'{source}' has a row without a topic or a weight. Fill it or drop it.")
+    names = table.column("topic")
+    if pc.count_distinct(names).as_py() < len(names):
+        counted = names.value_counts().to_pylist()
+        repeated = next(row["values"] for row in counted if row["counts"] > 1)
+        raise InputError(f"'{source}' gives topic {repeated!r} twice. Give each topic one weight.")
+    return dict(zip(names.to_pylist(), table.column("weight").to_pylist(), strict=True))
+
+
+def _read_table(source: Path) -> pa.Table:
+    if source.suffix == ".parquet":
+        return pq.read_table(source)
+    if source.suffix not in SEPARATORS:
+        raise InputError(f"'{source}' is none of .csv, .tsv and .parquet. Rename or convert it.")
+    return pyarrow.csv.read_csv(
+        source,
+        parse_options=pyarrow.csv.ParseOptions(delimiter=SEPARATORS[source.suffix]),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=WEIGHT_COLUMNS, strings_can_be_null=True, null_values=[""]
+        ),
+    )
+
+
 def publication_table(part: Part) -> pa.Table:
     """Return a row per publication; without a delivery its hops are null."""
     counts = part.tally.counts.astype(np.int32)
-    deliveries = counts[:, DELIVERIES]
-    mean = part.tally.counts[:, HOPS_SUM] / np.maximum(deliveries, 1)
+    deliveries = counts[:, kernel.DELIVERIES]
+    mean = part.tally.counts[:, kernel.HOPS_SUM] / np.maximum(deliveries, 1)
     return pa.table(
         {
             "topic": part.topics,
             "publisher": part.publishers,
             "deliveries": deliveries,
-            "missed": counts[:, MISSED],
-            "overhead": counts[:, OVERHEAD],
+            "missed": counts[:, kernel.MISSED],
+            "overhead": counts[:, kernel.OVERHEAD],
             "hops_mean": pa.array(mean, mask=deliveries == 0),
-            "hops_max": pa.array(counts[:, HOPS_MAX], mask=deliveries == 0),
+            "hops_max": pa.array(counts[:, kernel.HOPS_MAX], mask=deliveries == 0),
         }
     )
 
@@ -199,24 +223,25 @@ def load_table(sent: Longs, received: Longs) -> pa.Table:
     return pa.table({"node": nodes, "sent": sent, "received": received})
 
 
-def sums_of(counts: Longs) -> Sums:
-    """Return the sums of a table of counts, a row per publication."""
-    added = counts.sum(axis=0)
-    added[HOPS_MAX] = counts[:, HOPS_MAX].max(initial=0)
-    return Sums(len(counts), *added.tolist())
+def add_up(counts: Longs) -> Longs:
+    """Return int64[N_COUNTS], the counts of many publications or many parts as those of one."""
+    added: Longs = counts.sum(axis=0)
+    added[kernel.HOPS_MAX] = counts[:, kernel.HOPS_MAX].max(initial=0)
+    return added
 
 
-def totals_of(sums: Sums, sent: Longs, received: Longs) -> dict[str, Any]:
+def totals_of(publications: int, counts: Longs, sent: Longs, received: Longs) -> dict[str, Any]:
     """Return the totals of a run; the mean of hops is over all deliveries."""
+    deliveries, missed, overhead, hops_sum, hops_max = add_up(counts).tolist()
     load = sent + received
     return {
-        "publications": sums.publications,
-        "deliveries": sums.deliveries,
-        "missed": sums.missed,
-        "overhead": sums.overhead,
+        "publications": publications,
+        "deliveries": deliveries,
+        "missed": missed,
+        "overhead": overhead,
         "messages": int(sent.sum()),
-        "hops_mean": sums.hops_sum / sums.deliveries if sums.deliveries else None,
-        "hops_max": sums.hops_max if sums.deliveries else None,
+        "hops_mean": hops_sum / deliveries if deliveries else None,
+        "hops_max": hops_max if deliveries else None,
         **_spread("sent", sent),
         **_spread("received", received),
         **_spread("load", load),
@@ -240,8 +265,7 @@ def busiest_share(load: Longs) -> float:
 
 def _spread(what: str, load: Longs) -> dict[str, float]:
     """Return the mean, the standard deviation and the largest load of a node."""
-    if len(load) == 0:
-        return {f"{what}_mean": 0.0, f"{what}_stdev": 0.0, f"{what}_max": 0}
+    load = load if len(load) else np.zeros(1, np.int64)
     return {
         f"{what}_mean": float(load.mean()),
         f"{what}_stdev": float(load.std()),
@@ -259,14 +283,13 @@ def table_digest(table: pa.Table | pa.RecordBatch) -> bytes:
     return whole.digest()
 
 
-def run_digest(n: int, blocks: Iterable[tuple[int, bytes]], load: pa.Table) -> str:
-    """Return the digest of a run of n publications, from those of its blocks in any order.
+def run_digest(n: int, blocks: str, load: pa.Table) -> str:
+    """Return the digest of a run of n publications, from the combined one of their blocks.
 
     A task hashes whole blocks, so the digest is the same for any partitioning.
     """
     whole = hashlib.sha256(b"meshwright run 1\n")
     for count in (n, load.num_rows):
         whole.update(count.to_bytes(8, "little"))
-    whole.update(bytes.fromhex(combine(blocks)))
-    whole.update(table_digest(load))
+    whole.update(bytes.fromhex(blocks) + table_digest(load))
     return whole.hexdigest()

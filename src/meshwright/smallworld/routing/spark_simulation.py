@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.dataset import is_small_world, load_overlay
@@ -27,22 +27,23 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.runtime.ship import received, ship
 from meshwright.runtime.task_results import read_task_results, task_file, write_task_result
-from meshwright.smallworld.routing.protocols import ROUTINGS, no_small_world, router
+from meshwright.smallworld.routing.kernels.publications import N_COUNTS
+from meshwright.smallworld.routing.protocols import check_ring, choose_protocol, router
 from meshwright.smallworld.routing.simulate import (
     BLOCK,
     MOST_PUBLICATIONS,
-    Sums,
     Weights,
+    add_up,
     load_table,
     new_draws,
     publication_table,
     run_digest,
     simulate_range,
-    sums_of,
     table_digest,
     totals_of,
 )
 from meshwright.storage import Manifest, Staging, read_manifest, read_table, staging, write_table
+from meshwright.storage.digest import combine_reported
 
 N_STEPS = 3
 N_STEPS_AGAINST = 2  # more, when there is a protocol to compare with
@@ -67,14 +68,6 @@ class Job(NamedTuple):
     progress: Progress
 
 
-class Outcome(NamedTuple):
-    """The results of one protocol."""
-
-    totals: dict[str, Any]
-    digest: str
-    load: pa.Table
-
-
 def simulate_on_spark(
     spark: SparkSession,
     overlay: str | Path | Overlay,
@@ -92,18 +85,9 @@ def simulate_on_spark(
 ) -> Manifest:
     """Route publications on an overlay and write the run, equal to that of `simulate`.
 
-    Parameters
-    ----------
-    overlay
-        An overlay dataset, or an overlay in memory.
-    weights
-        How often topics are published on, as `simulate` takes them.
-    against
-        Another protocol, simulated on the same overlay and publications for comparison; its
-        totals and the ratios go into the manifest.
-    workload
-        The path of the overlay's workload, if it was moved.
-
+    `overlay` is a dataset or in memory, `workload` the path of its workload if it was moved.
+    `against` is another protocol, simulated on the same publications for comparison; its totals and
+    the ratios go into the manifest.
     """
     check_arguments(routing, publications, seed, against)
     progress = progress or no_progress()
@@ -121,7 +105,7 @@ def simulate_on_spark(
         suitable = max(parallelism(spark), n_blocks // BLOCKS_PER_TASK)
         n_tasks = min(partitions or suitable, n_blocks)
         job = Job(spark, stage, publications, seed, n_tasks, progress)
-        found = run_protocol(job, routing, keep=True)
+        totals, digest, load = run_protocol(job, routing, keep=True)
         facts: dict[str, Any] = {
             "overlay": None if isinstance(overlay, Overlay) else str(Path(overlay).absolute()),
             "overlay_digest": here.digest,
@@ -132,17 +116,14 @@ def simulate_on_spark(
             "routing": routing,
             "parameters": {"publications": publications, "weighted": weights is not None},
             "seed": seed,
-            "totals": found.totals,
-            "busiest": busiest(here, found.load),
-            "digest": found.digest,
+            "totals": totals,
+            "busiest": busiest(here, load),
+            "digest": digest,
         }
         if against is not None:
-            other = run_protocol(job, against, keep=False)
-            facts["against"] = {
-                "routing": against,
-                "totals": other.totals,
-                "ratios": ratios(found.totals, other.totals),
-            }
+            others, _, _ = run_protocol(job, against, keep=False)
+            compared = {"totals": others, "ratios": ratios(totals, others)}
+            facts["against"] = {"routing": against, **compared}
         facts["seconds"] = round(watch.seconds, 3)
         return stage.publish(facts)
 
@@ -150,8 +131,7 @@ def simulate_on_spark(
 def check_arguments(routing: str, publications: int, seed: int, against: str | None) -> None:
     """Validate the arguments of a simulation, independent of the overlay."""
     for name in filter(None, (routing, against)):
-        if name not in ROUTINGS:
-            raise unknown_choice("routing", name, ROUTINGS)
+        choose_protocol(name)
     if against == routing:
         raise InputError(f"cannot compare {routing} with itself; name another protocol.")
     if not 1 <= publications <= MOST_PUBLICATIONS:
@@ -165,8 +145,7 @@ def check_is_small_world(overlay: str | Path, routing: str, against: str | None 
     """Raise InputError if a routing needs a ring that the overlay dataset lacks."""
     manifest = read_manifest(Path(overlay), "overlay")
     for name in filter(None, (routing, against)):
-        if name != "tree" and not is_small_world(manifest):
-            raise no_small_world(name, manifest["method"])
+        check_ring(name, manifest["method"], is_small_world=is_small_world(manifest))
 
 
 def ratios(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, float | None]:
@@ -186,8 +165,11 @@ def busiest(overlay: Overlay, load: pa.Table) -> list[dict[str, Any]]:
     return [{"node": names[v], "sent": int(sent[v]), "received": int(got[v])} for v in order]
 
 
-def run_protocol(job: Job, routing: str, *, keep: bool) -> Outcome:
-    """Simulate a protocol whose tables are shipped; write the tables of the run if `keep`."""
+def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any], str, pa.Table]:
+    """Return the totals, digest and load by a protocol whose tables are shipped.
+
+    Writes the tables of the run if `keep`.
+    """
     results = job.stage.scratch(f"{routing}.results")
     results.mkdir()
     task = _task(job.stage.scratch(f"{routing}.tables"), results, job.publications, job.seed)
@@ -201,17 +183,15 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> Outcome:
     with job.progress.step("adding up the load"):
         table = job.stage.table("load") if keep else results / "sum.parquet"
         parts = read_parquet(job.spark, *sorted(results.glob("*.load")), schema=LOAD)
-        added = parts.groupBy("node").agg(
-            *[F.sum(name).alias(name) for name in ("sent", "received")]
-        )
-        added.orderBy("node").write.parquet(uri(table))
+        sums = [F.sum(name).alias(name) for name in ("sent", "received")]
+        parts.groupBy("node").agg(*sums).orderBy("node").write.parquet(uri(table))
         load = read_table(table.parent, table.stem)
-    sums, digests = Sums(), []
-    for result in read_task_results(results):
-        sums = sums.plus(Sums(*result["sums"]))
-        digests += [(block, bytes.fromhex(digest)) for block, digest in result["blocks"]]
-    totals = totals_of(sums, load.column("sent").to_numpy(), load.column("received").to_numpy())
-    return Outcome(totals, run_digest(job.publications, digests, load), load)
+    found = read_task_results(results)
+    counts = np.array([result["counts"] for result in found], np.int64)
+    loads = load.column("sent").to_numpy(), load.column("received").to_numpy()
+    totals = totals_of(job.publications, counts, *loads)
+    digest = run_digest(job.publications, combine_reported(found, "blocks"), load)
+    return totals, digest, load
 
 
 def _task(
@@ -219,7 +199,7 @@ def _task(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def simulate_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ready, draws = received(tables)
-        sums, blocks = Sums(), []
+        counts, blocks = np.zeros(N_COUNTS, np.int64), []
         sent, got = np.zeros(ready.n_nodes, np.int64), np.zeros(ready.n_nodes, np.int64)
         for batch in batches:
             for block in batch.column(0).to_pylist():
@@ -227,13 +207,13 @@ def _task(
                 last = min(first + BLOCK, publications)
                 part = simulate_range(ready, draws, first, last, seed)
                 rows = publication_table(part).to_batches()[0]
-                sums = sums.plus(sums_of(part.tally.counts))
+                counts = add_up(np.vstack((counts, part.tally.counts)))
                 blocks.append((block, table_digest(rows)))
                 sent += part.tally.sent
                 got += part.tally.received
                 yield rows
         with task_file(results, "load") as draft:
             write_table(draft, load_table(sent, got))
-        write_task_result(results, {"sums": sums, "blocks": blocks})
+        write_task_result(results, {"counts": counts.tolist(), "blocks": blocks})
 
     return simulate_blocks

@@ -82,6 +82,15 @@ def set_places(members, place):
         place[members[i]] = i
 
 
+@maker
+def new_publication(i, topics, publishers, subscribers, place, tally):
+    """Return publication number i before it is routed. Writes `place`."""
+    start, end = subscribers.pointers[topics[i]], subscribers.pointers[topics[i] + 1]
+    members = subscribers.nodes[start:end]
+    set_places(members, place)
+    return Publication(i, publishers[i], members, place, tally)
+
+
 @kernel
 def wants(p, v):
     """Return whether v subscribes; entries of `place` from earlier topics do no harm."""

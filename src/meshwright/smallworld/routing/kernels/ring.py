@@ -14,11 +14,10 @@ import numpy.typing as npt
 from meshwright.runtime.compile import kernel, maker
 from meshwright.smallworld.routing.kernels.publications import (
     NO_RANGE,
-    Publication,
     count_delivery,
     count_message,
     count_missed,
-    set_places,
+    new_publication,
     wants,
 )
 
@@ -156,11 +155,8 @@ def convey_all(pivot, ring, topics, publishers, tally):
     n, n_phases = ring.reach.shape
     place = np.zeros(n, np.int32)
     stack, offsets = np.empty((max(n, 1), 3), np.int64), np.empty(n_phases + 2, np.int64)
-    pointers, subscribers = ring.subscribers.pointers, ring.subscribers.nodes
     for i in range(len(topics)):
-        members = subscribers[pointers[topics[i]] : pointers[topics[i] + 1]]
-        set_places(members, place)
-        p = Publication(i, publishers[i], members, place, tally)
+        p = new_publication(i, topics, publishers, ring.subscribers, place, tally)
         convey(pivot, ring.reach, p, n, stack, offsets)
         count_missed(p)
 
@@ -220,10 +216,7 @@ def meet_all(inverted, tables, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     tree = RendezvousTree(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64))
     for i in range(len(topics)):
-        start, end = subscribers.pointers[topics[i]], subscribers.pointers[topics[i] + 1]
-        members = subscribers.nodes[start:end]
-        set_places(members, place)
-        p = Publication(i, publishers[i], members, place, tally)
+        p = new_publication(i, topics, publishers, subscribers, place, tally)
         root = tables.rendezvous[topics[i]]
         tree.hops[root] = forward(reach, p, p.publisher, root, NO_RANGE, 0)
         if p.publisher != root and wants(p, root):

@@ -13,11 +13,10 @@ from meshwright.model.kernels.graphs import adjacency
 from meshwright.runtime.compile import kernel, maker
 from meshwright.smallworld.routing.kernels.publications import (
     NO_RANGE,
-    Publication,
     count_delivery,
     count_message,
     count_missed,
-    set_places,
+    new_publication,
     wants,
 )
 
@@ -94,10 +93,7 @@ def flood_all(trees, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     stack = np.empty((max(n, 1), 3), np.int64)
     for i in range(len(topics)):
-        first, end = trees.pointers[topics[i]], trees.pointers[topics[i] + 1]
-        members = trees.nodes[first:end]
-        set_places(members, place)
-        p = Publication(i, publishers[i], members, place, tally)
+        p = new_publication(i, topics, publishers, trees.subscribers, place, tally)
         if wants(p, p.publisher):
-            flood(trees, first, p, stack)
+            flood(trees, trees.subscribers.pointers[topics[i]], p, stack)
         count_missed(p)
