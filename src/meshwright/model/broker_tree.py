@@ -69,10 +69,10 @@ class BrokerTree:
             )
         if (self.parent >= len(self.parent)).any():
             raise InputError("a broker's parent is not among the brokers.")
-        if len(self.order) != len(self.parent):
-            lost = sorted(set(range(len(self.parent))) - set(self.order.tolist()))
+        lost = np.setdiff1d(np.arange(self.n_brokers), self.order).tolist()
+        if lost:
             raise InputError(f"the broker tree has a cycle through {self.names[lost[0]]!r}.")
-        if len(self.parent) < 2:
+        if self.n_brokers < 2:
             raise InputError("there is no broker besides the publisher; add one.")
 
     @property

@@ -36,8 +36,8 @@ class Instance:
 
     node_names: Sequence[str]
     topic_names: Sequence[str]
-    indptr: npt.NDArray[np.int64]  # n_nodes + 1
-    topics: npt.NDArray[np.int32]  # n_subscriptions
+    indptr: Longs  # n_nodes + 1
+    topics: Ints  # n_subscriptions
     _digest: list[str] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
@@ -65,19 +65,14 @@ class Instance:
         """The SHA-256 of the content: equal to the digest of a workload with the same content."""
         if not self._digest:
             nodes = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
-            self._digest.append(
-                workload_digest(
-                    self.n_nodes,
-                    self.n_topics,
-                    self.n_subscriptions,
-                    names_digest(arrow_names(self.node_names)),
-                    names_digest(arrow_names(self.topic_names)),
-                    pairs_digest(pack(nodes, self.topics)),
-                )
-            )
+            counts = self.n_nodes, self.n_topics, self.n_subscriptions
+            node_names, topic_names = arrow_names(self.node_names), arrow_names(self.topic_names)
+            names = names_digest(node_names), names_digest(topic_names)
+            pairs = pairs_digest(pack(nodes, self.topics))
+            self._digest.append(workload_digest(*counts, *names, pairs))
         return self._digest[0]
 
-    def topics_of(self, node: int) -> npt.NDArray[np.int32]:
+    def topics_of(self, node: int) -> Ints:
         """Return the topics that a node wants, sorted."""
         return self.topics[self.indptr[node] : self.indptr[node + 1]]
 
@@ -85,13 +80,7 @@ class Instance:
     def from_pairs(cls, pairs: Iterable[tuple[str, str]], *, nodes: Iterable[str] = ()) -> Instance:
         """Return the instance of (node, topic) names; repeats count once.
 
-        Parameters
-        ----------
-        pairs
-            Names of nodes and of the topics they want.
-        nodes
-            Further nodes, which may want nothing.
-
+        `nodes` are further ones, which may want nothing.
         """
         wanted = {_pair(pair) for pair in pairs}
         for name in (nodes := set(nodes)) | {name for pair in wanted for name in pair}:
@@ -187,13 +176,13 @@ def check_name(name: object) -> None:
         raise InputError(f"names are Unicode text; {name!r} holds a lone surrogate.") from None
 
 
-def row_pointers(sorted_rows: npt.NDArray[np.int32], n_rows: int) -> npt.NDArray[np.int64]:
+def row_pointers(sorted_rows: Ints, n_rows: int) -> Longs:
     """Return where each row starts and ends in a sorted column of row numbers."""
     # np.bincount would first make a copy of twice the size.
     return np.searchsorted(sorted_rows, np.arange(n_rows + 1, dtype=sorted_rows.dtype))
 
 
-def _rise(nodes: npt.NDArray[np.int32], topics: npt.NDArray[np.int32]) -> bool:
+def _rise(nodes: Ints, topics: Ints) -> bool:
     """Return whether the pairs are strictly increasing; in pieces, to keep copies small."""
     for first in range(0, len(nodes), PAIRS_AT_ONCE):
         u, t = (ids[first : first + PAIRS_AT_ONCE + 1] for ids in (nodes, topics))
@@ -202,9 +191,7 @@ def _rise(nodes: npt.NDArray[np.int32], topics: npt.NDArray[np.int32]) -> bool:
     return True
 
 
-def check_csr(
-    indptr: npt.NDArray[np.int64], topics: npt.NDArray[np.int32], n_nodes: int, n_topics: int
-) -> None:
+def check_csr(indptr: Longs, topics: Ints, n_nodes: int, n_topics: int) -> None:
     """Raise unless the arrays are a CSR of sorted, distinct topics."""
     if max(n_nodes, n_topics) > MOST_IDS:
         raise InputError(f"{max(n_nodes, n_topics):,} names do not fit int32 ids ({MOST_IDS:,}).")

@@ -44,7 +44,16 @@ class Overlay:
         edges.flags.writeable = False
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "gains", frozen(self.gains, np.int32, "gains"))
-        check_edges(self.edges, self.instance.n_nodes)
+        self._check_edges()
+
+    def _check_edges(self) -> None:
+        (u, v), last = self.edges.T, self.instance.n_nodes - 1
+        if np.any((self.edges < 0) | (self.edges > last)):
+            raise InputError(f"an edge has an end that is not a node id (0-{last}).")
+        if np.any(u >= v):
+            raise InputError("each edge must be given as (u, v) with u < v.")
+        if count_repeated(u, v):
+            raise InputError("an edge is listed twice.")
 
     @property
     def digest(self) -> str:
@@ -90,16 +99,9 @@ class Overlay:
 
     def _join(self) -> list[Ints]:
         if not self._components:
-            from meshwright.model.kernels.components import (
-                join_all,
-                largest_components,
-                new_components,
-            )
+            from meshwright.model.kernels.components import largest_components
 
-            state = new_components(
-                self.instance.indptr, self.instance.topics, self.instance.n_topics
-            )
-            join_all(state, self.edges)
+            state, _ = _joined(self.instance, self.edges)
             found = (state.open_count, largest_components(state))
             self._components.extend(frozen(array, np.int32, "components") for array in found)
         return self._components
@@ -146,11 +148,15 @@ def disconnected_topics(overlay: Overlay) -> list[str]:
 
 def gains_of(instance: Instance, edges: Ints) -> Ints:
     """Return the gain of each edge when they are added in this order."""
+    return _joined(instance, edges)[1]
+
+
+def _joined(instance: Instance, edges: Ints) -> tuple[Any, Ints]:
+    """Return the Components that the edges leave, and the gain of each edge."""
     from meshwright.model.kernels.components import join_all, new_components
 
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    gains: Ints = join_all(components, edges)
-    return gains
+    return components, join_all(components, edges)
 
 
 def distinct_edges(one: Ints, other: Ints) -> Ints:
@@ -158,18 +164,6 @@ def distinct_edges(one: Ints, other: Ints) -> Ints:
     edges = np.sort(np.column_stack((one, other))[one != other], axis=1)
     _, first = np.unique(pack(edges[:, 0], edges[:, 1]), return_index=True)
     return edges[np.sort(first)]
-
-
-def check_edges(edges: Ints, n_nodes: int) -> None:
-    """Raise unless each edge is a pair u < v of nodes, listed once."""
-    if len(edges) == 0:
-        return
-    if edges.min() < 0 or edges.max() >= n_nodes:
-        raise InputError(f"an edge has an end that is not a node id (0-{n_nodes - 1}).")
-    if np.any(edges[:, 0] >= edges[:, 1]):
-        raise InputError("each edge must be given as (u, v) with u < v.")
-    if count_repeated(edges[:, 0], edges[:, 1]):
-        raise InputError("an edge is listed twice.")
 
 
 def count_repeated(u: Ints, v: Ints) -> int:

@@ -35,35 +35,19 @@ Floats = npt.NDArray[np.float64]
 class Problem(ProblemSummary):
     """Subscribers with their boxes, the tree of brokers, and the limits an assignment must keep.
 
-    Parameters
-    ----------
-    location
-        float64[subscribers, network dimensions], the places in the network space.
-    low, high
-        float64[subscribers, event dimensions], the corners of the boxes they want.
-    max_delay
-        float64[subscribers], or one number: latencies may exceed the least possible by this factor.
-    alpha
-        Maximum number of boxes per filter.
-    beta, beta_max
-        The desired and the largest load balance factor.
-    last_hop
-        Whether to bound the last hop, from leaf to subscriber, instead of the whole path.
-    density
-        Where events fall; uniform if not given.
-
+    Latencies may exceed the least possible by the factor `max_delay`, given as one number or many.
     """
 
     tree: BrokerTree
-    location: Floats
-    low: Floats
+    location: Floats  # [subscribers, network dimensions], the places in the network space
+    low: Floats  # [subscribers, event dimensions], with `high` the corners of the boxes they want
     high: Floats
-    max_delay: Floats
-    alpha: int = 3
-    beta: float = 1.5
-    beta_max: float = 1.8
-    last_hop: bool = False
-    density: Density | None = None
+    max_delay: Floats  # [subscribers]
+    alpha: int = 3  # boxes per filter, at most
+    beta: float = 1.5  # the desired load balance factor
+    beta_max: float = 1.8  # the largest load balance factor
+    last_hop: bool = False  # bound the last hop, from leaf to subscriber, not the whole path
+    density: Density | None = None  # where events fall; uniform if None
     subscriber_names: Sequence[str] = ()
     n_subscribers: int = field(init=False)
     n_dimensions: int = field(init=False)

@@ -63,14 +63,8 @@ def small_world(
 ) -> SmallWorld:
     """Return the small world of a ring and of fingers between its positions.
 
-    The edges are listed in the order of the ring, then position by position and phase by phase.
-
-    Parameters
-    ----------
-    ring
-        The node at each position.
-    fingers
-        For each position and phase the position that the finger leads to.
+    `ring` is the node at each position, `fingers` for each position and phase the position that the
+    finger leads to. Edges are in the order of the ring, then position by position, phase by phase.
 
     Examples
     --------
@@ -92,7 +86,6 @@ def small_world(
         raise InputError(f"fingers have {len(by_position)} rows for {len(order)} positions.")
     by_node = np.empty_like(by_position)
     by_node[order] = order[by_position]
-    _refuse(violations(order, by_node, instance.node_names))
     edges = _links(order, by_node)
     return SmallWorld(
         instance=instance,
@@ -133,10 +126,8 @@ def positions_of(ring: Ints) -> Ints:
 
 def reaches(ring: Ints, fingers: Ints) -> Ints:
     """Return for each position and phase the distance to the finger."""
-    positions = positions_of(ring)
-    leads_to = positions[fingers[ring]]
     here = np.arange(len(ring), dtype=np.int32)[:, None]
-    distance: Ints = np.mod(leads_to - here, max(len(ring), 1)).astype(np.int32)
+    distance: Ints = (positions_of(ring)[fingers[ring]] - here) % np.int32(max(len(ring), 1))
     return distance
 
 
@@ -152,21 +143,20 @@ def violations(ring: Ints, fingers: Ints, names: Sequence[str]) -> list[str]:
     ["'c': the finger of phase 1 leads to 'a', 1 away; it must be 2 to 2 away."]
 
     """
-    n = len(names)
+    n, n_phases = len(names), count_phases(len(names))
     wrong = _ring_violations(ring, names)
-    if fingers.shape != (n, count_phases(n)):
+    if fingers.shape != (n, n_phases):
         shape = " x ".join(map(str, fingers.shape))
         wrong.append(
-            f"the fingers are {shape}; {n} nodes have {count_phases(n)} phases each, so they "
-            f"must be {n} x {count_phases(n)}."
+            f"the fingers are {shape}; {n} nodes have {n_phases} phases each, so they "
+            f"must be {n} x {n_phases}."
         )
     if wrong:
         return wrong
-    outside = (fingers < 0) | (fingers >= n)
-    for node, phase in np.argwhere(outside).tolist():
+    for node, phase in np.argwhere((fingers < 0) | (fingers >= n)).tolist():
         wrong.append(
             f"{names[node]!r}: the finger of phase {phase} leads to {fingers[node, phase]}, "
-            f"which {_not_a_node(n)}."
+            f"which is not a node id (0-{n - 1})."
         )
     if wrong:
         return wrong
@@ -199,17 +189,13 @@ def stray_edges(ring: Ints, fingers: Ints, edges: Ints, names: Sequence[str]) ->
 def _ring_violations(ring: Ints, names: Sequence[str]) -> list[str]:
     n = len(names)
     wrong = [
-        f"position {position} of the ring holds {ring[position]}, which {_not_a_node(n)}."
-        for position in np.flatnonzero((ring < 0) | (ring >= n)).tolist()
+        f"position {at} of the ring holds {ring[at]}, which is not a node id (0-{n - 1})."
+        for at in np.flatnonzero((ring < 0) | (ring >= n)).tolist()
     ]
     visits = np.bincount(ring[(ring >= 0) & (ring < n)], minlength=n)
     for node in np.flatnonzero(visits != 1).tolist():
         wrong.append(f"the ring visits {names[node]!r} {visits[node]} times, not once.")
     return wrong
-
-
-def _not_a_node(n: int) -> str:
-    return f"is not a node id (0-{n - 1})"
 
 
 def _refuse(wrong: list[str]) -> None:
