@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from meshwright.model.overlay import Overlay
-from meshwright.smallworld.routing.kernels.publications import Publication, new_tally, set_places
-from meshwright.smallworld.routing.kernels.ring import (
+from meshwright.smallworld.routing.kernels.protocols import (
     NO_PIVOT,
     PIVOT_ALWAYS,
     PIVOT_IF_FINGER,
     convey,
     next_hops,
 )
+from meshwright.smallworld.routing.kernels.publications import Publication, new_tally, set_places
 from meshwright.smallworld.routing.trace import Message
 from tests.naive import routing as naive
 from tests.naive.overlays import gain, tcc

@@ -3,21 +3,16 @@
 Po, Pal and Pie are those of Chen, Tock, Girdzijauskas, "BeaConvey" (DEBS 2018), Protocols 4 and 5.
 A message carries a range of the ring, which its receiver divides among its next hops: the nearest
 subscriber and the fingers that subscribe, within the range. Where none of them lies in the second
-half of the range, a pivot may be added there, subscriber or not:
-
-- `po` adds none, for the least overhead: only the way to a nearest subscriber leads over nodes that
-  do not want the topic. But paths grow with the number of subscribers.
-- `pal` adds the nearest finger there, or else the node in the middle, so that the rest of the range
-  is served from its middle. On Chord fingers no path is longer than k (k + 1) / 2 hops, k = log2 n
-  rounded up; on others the paper's O(log n) does not hold.
-- `pie` adds the nearest finger there, if there is one.
+half of the range, a pivot may be added there, subscriber or not: by `po` none, by `pie` the nearest
+finger there, if there is one, by `pal` that or else the node in the middle. On Chord fingers no
+path of `pal` is longer than k (k + 1) / 2 hops, k = log2 n rounded up; on others the paper's
+O(log n) does not hold.
 
 Scribe and iScribe are those of Castro, Druschel, Kermarrec, Rowstron, "SCRIBE", JSAC 2002, as
-section 5.1 of BeaConvey compares them: to the topic's rendezvous, then down a tree. A subscriber's
+section 5.1 of BeaConvey compares them: to the topic's rendezvous, then down a tree. This is made of
+the greedy routes from the subscribers to the rendezvous, walked backwards (`scribe`), or of those
+from the rendezvous to the subscribers, most of which neighbours share (`iscribe`). A subscriber's
 delivery is the message that the tree brings, or for the rendezvous itself the publisher's.
-
-- `scribe` has the greedy routes from the subscribers to the rendezvous, walked backwards.
-- `iscribe` has those from the rendezvous to the subscribers; neighbours share most of such a route.
 
 `tree` floods one spanning tree of each topic inside its sub-overlay, as brokers with bridges do:
 breadth-first from the smallest subscriber, neighbours in order of ids. It works on any overlay and
@@ -38,7 +33,7 @@ from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Ints, Subscribers, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
-from meshwright.smallworld.routing.kernels import ring, trees
+from meshwright.smallworld.routing.kernels import protocols as kernel
 from meshwright.smallworld.routing.kernels.publications import HOPS, NO_RANGE, Tally, new_tally
 
 
@@ -96,7 +91,7 @@ def rendezvous(name: str, n: int) -> int:
 def tree_tables(overlay: Overlay) -> TreeTables:
     """Return the spanning tree of each topic inside its sub-overlay."""
     pointers, nodes = subscribers_of(overlay.instance)
-    found = trees.spanning_trees(overlay.instance.n_nodes, overlay.edges, pointers, nodes)
+    found = kernel.spanning_trees(overlay.instance.n_nodes, overlay.edges, pointers, nodes)
     return TreeTables(Subscribers(pointers, found[0]), *found[1:])
 
 
@@ -112,12 +107,12 @@ class Protocol(NamedTuple):
 
 
 ROUTINGS: Mapping[str, Protocol] = {
-    "po": Protocol(ring_tables, partial(ring.convey_all, ring.NO_PIVOT)),
-    "pal": Protocol(ring_tables, partial(ring.convey_all, ring.PIVOT_ALWAYS)),
-    "pie": Protocol(ring_tables, partial(ring.convey_all, ring.PIVOT_IF_FINGER)),
-    "scribe": Protocol(rendezvous_tables, partial(ring.meet_all, False)),
-    "iscribe": Protocol(rendezvous_tables, partial(ring.meet_all, True)),
-    "tree": Protocol(tree_tables, trees.flood_all),
+    "po": Protocol(ring_tables, partial(kernel.convey_all, kernel.NO_PIVOT)),
+    "pal": Protocol(ring_tables, partial(kernel.convey_all, kernel.PIVOT_ALWAYS)),
+    "pie": Protocol(ring_tables, partial(kernel.convey_all, kernel.PIVOT_IF_FINGER)),
+    "scribe": Protocol(rendezvous_tables, partial(kernel.meet_all, False)),
+    "iscribe": Protocol(rendezvous_tables, partial(kernel.meet_all, True)),
+    "tree": Protocol(tree_tables, kernel.flood_all),
 }
 
 

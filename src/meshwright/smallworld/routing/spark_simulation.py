@@ -27,21 +27,9 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.runtime.ship import received, ship
 from meshwright.runtime.task_results import read_task_results, task_file, write_task_result
+from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
 from meshwright.smallworld.routing.protocols import check_ring, choose_protocol, router
-from meshwright.smallworld.routing.simulate import (
-    BLOCK,
-    MOST_PUBLICATIONS,
-    Weights,
-    add_up,
-    load_table,
-    new_draws,
-    publication_table,
-    run_digest,
-    simulate_range,
-    table_digest,
-    totals_of,
-)
 from meshwright.storage import Manifest, Staging, read_manifest, read_table, staging, write_table
 from meshwright.storage.digest import combine_reported
 
@@ -76,7 +64,7 @@ def simulate_on_spark(
     routing: str = "pie",
     publications: int = 1000,
     seed: int = 1,
-    weights: Weights | None = None,
+    weights: in_memory.Weights | None = None,
     against: str | None = None,
     workload: str | Path | None = None,
     partitions: int | None = None,
@@ -95,13 +83,13 @@ def simulate_on_spark(
     with staging(Path(out), "run", force=force) as stage:
         with progress.step("making the routing tables"):
             here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
-            draws = new_draws(here.instance, weights)
+            draws = in_memory.new_draws(here.instance, weights)
             for name in filter(None, (routing, against)):
                 ready = router(here, name)
                 # One publication here: errors appear now, and workers find the kernels compiled.
-                simulate_range(ready, draws, 0, 1, seed)
+                in_memory.simulate_range(ready, draws, 0, 1, seed)
                 ship(stage.scratch(f"{name}.tables"), (ready, draws))
-        n_blocks = -(-publications // BLOCK)
+        n_blocks = -(-publications // in_memory.BLOCK)
         suitable = max(parallelism(spark), n_blocks // BLOCKS_PER_TASK)
         n_tasks = min(partitions or suitable, n_blocks)
         job = Job(spark, stage, publications, seed, n_tasks, progress)
@@ -134,9 +122,9 @@ def check_arguments(routing: str, publications: int, seed: int, against: str | N
         choose_protocol(name)
     if against == routing:
         raise InputError(f"cannot compare {routing} with itself; name another protocol.")
-    if not 1 <= publications <= MOST_PUBLICATIONS:
+    if not 1 <= publications <= in_memory.MOST_PUBLICATIONS:
         raise InputError(
-            f"publications is {publications}; give 1 to {MOST_PUBLICATIONS:,} of them."
+            f"publications is {publications}; give 1 to {in_memory.MOST_PUBLICATIONS:,} of them."
         )
     check_seed(seed)
 
@@ -174,7 +162,7 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any],
     results.mkdir()
     task = _task(job.stage.scratch(f"{routing}.tables"), results, job.publications, job.seed)
     with job.progress.step(f"simulating {job.publications:,} publications by {routing}"):
-        blocks = job.spark.range(0, -(-job.publications // BLOCK), 1, job.n_tasks)
+        blocks = job.spark.range(0, -(-job.publications // in_memory.BLOCK), 1, job.n_tasks)
         rows = blocks.mapInArrow(task, PUBLICATIONS)
         if keep:
             rows.write.parquet(uri(job.stage.table("publications")))
@@ -189,8 +177,8 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any],
     found = read_task_results(results)
     counts = np.array([result["counts"] for result in found], np.int64)
     loads = load.column("sent").to_numpy(), load.column("received").to_numpy()
-    totals = totals_of(job.publications, counts, *loads)
-    digest = run_digest(job.publications, combine_reported(found, "blocks"), load)
+    totals = in_memory.totals_of(job.publications, counts, *loads)
+    digest = in_memory.run_digest(job.publications, combine_reported(found, "blocks"), load)
     return totals, digest, load
 
 
@@ -203,17 +191,17 @@ def _task(
         sent, got = np.zeros(ready.n_nodes, np.int64), np.zeros(ready.n_nodes, np.int64)
         for batch in batches:
             for block in batch.column(0).to_pylist():
-                first = block * BLOCK
-                last = min(first + BLOCK, publications)
-                part = simulate_range(ready, draws, first, last, seed)
-                rows = publication_table(part).to_batches()[0]
-                counts = add_up(np.vstack((counts, part.tally.counts)))
-                blocks.append((block, table_digest(rows)))
+                first = block * in_memory.BLOCK
+                last = min(first + in_memory.BLOCK, publications)
+                part = in_memory.simulate_range(ready, draws, first, last, seed)
+                rows = in_memory.publication_table(part).to_batches()[0]
+                counts = in_memory.add_up(np.vstack((counts, part.tally.counts)))
+                blocks.append((block, in_memory.table_digest(rows)))
                 sent += part.tally.sent
                 got += part.tally.received
                 yield rows
         with task_file(results, "load") as draft:
-            write_table(draft, load_table(sent, got))
+            write_table(draft, in_memory.load_table(sent, got))
         write_task_result(results, {"counts": counts.tolist(), "blocks": blocks})
 
     return simulate_blocks

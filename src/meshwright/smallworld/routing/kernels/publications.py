@@ -109,11 +109,9 @@ def count_message(p, sender, receiver, low, high, hops):
     number = tally.n_messages[0]
     tally.n_messages[0] += 1
     if number < len(tally.trace):
-        tally.trace[number, SENDER] = sender
-        tally.trace[number, RECEIVER] = receiver
-        tally.trace[number, LOW] = low
-        tally.trace[number, HIGH] = high
-        tally.trace[number, HOPS] = hops
+        row = tally.trace[number]
+        row[SENDER], row[RECEIVER], row[HOPS] = sender, receiver, hops
+        row[LOW], row[HIGH] = low, high
 
 
 @kernel
