@@ -99,11 +99,7 @@ def write_local_copy(
 
 
 def _local_lines(
-    source: Path,
-    target: Path,
-    port: int,
-    dialled: Mapping[str, int],
-    account: Mapping[str, str],
+    source: Path, target: Path, port: int, dialled: Mapping[str, int], account: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the lines of a configuration with everything that names its place replaced.
 
