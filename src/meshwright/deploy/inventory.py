@@ -8,7 +8,6 @@ of a file here. All problems are gathered before any is raised.
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 import hashlib
 import hmac
@@ -37,19 +36,18 @@ def read_inventory(path: str | Path, nodes: Iterable[str]) -> list[Broker]:
     """Return the brokers of the nodes, in their order, or raise InputError with all problems."""
     rows = _rows(Path(path), REQUIRED, SECURITY)
     wrong: list[str] = []
-    found: dict[str, Broker] = {}
     brokers = []
     for line, row in rows:
         faults = _row_problems(row)
         wrong += [f"line {line}: {fault}" for fault in faults]
         if not faults:
-            security: dict[str, Any] = {column: row[column] for column in SECURITY}
-            brokers.append(Broker(row["node"], row["host"], int(row["port"]), **security))
-            found[row["node"]] = brokers[-1]
+            fields: dict[str, Any] = {**row, "port": int(row["port"])}
+            brokers.append(Broker(**fields))
     wrong += inventory_problems(brokers, list(nodes), [row["node"] for _, row in rows])
     if wrong:
         raise problems(f"'{path}' cannot be used", wrong)
-    return [found[node] for node in nodes]
+    by_node = {broker.node: broker for broker in brokers}
+    return [by_node[node] for node in nodes]
 
 
 def inventory_problems(
@@ -70,47 +68,39 @@ def inventory_problems(
         given = [b.node for b in brokers if getattr(b, what)]
         lacking = [b.node for b in brokers if not getattr(b, what)]
         if given and lacking:
-            wrong.append(
-                f"{given[0]!r} has a {what} and {lacking[0]!r} has none: "
-                "give it to all brokers or to none"
-            )
+            has = f"{given[0]!r} has a {what} and {lacking[0]!r} has none"
+            wrong.append(f"{has}: give it to all brokers or to none")
     return wrong
 
 
 def _row_problems(row: dict[str, str]) -> list[str]:
     """Return what is wrong with one row by itself."""
-    wrong = [] if row["node"] else ["node is empty"]
-    if not HOST.fullmatch(row["host"]) and _address(row["host"]) is None:
-        wrong.append(f"host {row['host']!r} is not a host name or address")
-    is_number = row["port"].isascii() and row["port"].isdigit()
-    if not (is_number and 0 < int(row["port"]) < 65536):
-        wrong.append(f"port {row['port']!r} is not between 1 and 65535")
-    wrong += [
-        f"{column} {row[column]!r} cannot be written in one line"
-        for column in ("ca", "cert", "key", "username")
-        if row[column] and not fits_one_line(row[column])
-    ]
-    if ":" in row["username"] or row["username"].startswith("#"):
-        wrong.append(f"username {row['username']!r} holds a ':' or begins with '#'")
-    if row["ca"] and not (row["cert"] and row["key"]):
-        wrong.append("with a ca, cert and key are needed too")
-    if not row["ca"] and (row["cert"] or row["key"]):
-        wrong.append("cert and key need a ca")
-    n_passwords = bool(row["password_env"]) + bool(row["password_file"])
-    if row["username"] and n_passwords != 1:
-        wrong.append("a username needs password_env or password_file, one of them")
-    if n_passwords and not row["username"]:
-        wrong.append("a password needs a username")
-    return wrong
+    host, port, user, ca = row["host"], row["port"], row["username"], row["ca"]
+    is_host = HOST.fullmatch(host) or _address(host)
+    is_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    keys = [column for column in ("cert", "key") if row[column]]
+    passwords = [column for column in ("password_env", "password_file") if row[column]]
+    written = [column for column in ("ca", "cert", "key", "username") if row[column]]
+    unfit = [column for column in written if not fits_one_line(row[column])]
+    wrong = {
+        "node is empty": not row["node"],
+        f"host {host!r} is not a host name or address": not is_host,
+        f"port {port!r} is not between 1 and 65535": not is_port,
+        **{f"{column} {row[column]!r} cannot be written in one line": True for column in unfit},
+        f"username {user!r} holds a ':' or begins with '#'": ":" in user or user.startswith("#"),
+        "with a ca, cert and key are needed too": ca and len(keys) < 2,
+        "cert and key need a ca": keys and not ca,
+        "a username needs password_env or password_file, one of them": user and len(passwords) != 1,
+        "a password needs a username": passwords and not user,
+    }
+    return [problem for problem, found in wrong.items() if found]
 
 
 def read_passwords(brokers: Iterable[Broker]) -> dict[str, str]:
     """Return the password of each node with a username; an error names its source, not its text."""
     wrong: list[str] = []
     found = {}
-    for broker in brokers:
-        if not broker.username:
-            continue
+    for broker in (broker for broker in brokers if broker.username):
         if broker.password_env:
             where = f"environment variable {broker.password_env!r}"
             text = os.environ.get(broker.password_env, "")
@@ -146,12 +136,11 @@ def hash_password(password: str) -> str:
 def is_hash_of(entry: str, password: str) -> bool:
     """Return whether an entry of a password file was made from this password."""
     try:
-        empty, kind, iterations, salt, digest = entry.split("$")
-        made = hashlib.pbkdf2_hmac(
-            "sha512", password.encode(), base64.b64decode(salt), int(iterations)
-        )
-        return (empty, kind) == ("", "7") and hmac.compare_digest(base64.b64decode(digest), made)
-    except (ValueError, binascii.Error):
+        empty, kind, iterations, *parts = entry.split("$")
+        salt, digest = map(base64.b64decode, parts)
+        made = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, int(iterations))
+        return (empty, kind) == ("", "7") and hmac.compare_digest(digest, made)
+    except ValueError:  # binascii.Error is one, too
         return False
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from meshwright.deploy.names import bridge_pattern
 from meshwright.errors import InputError
@@ -26,6 +26,28 @@ CREDENTIALS = ("username", "password_env", "password_file")
 
 Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
 Direction = Literal["both", "out", "in"]
+Node = TypeVar("Node", int, str)
+
+
+def neighbours(edges: Iterable[tuple[Node, Node]]) -> dict[Node, list[Node]]:
+    """Return the neighbours of each node, in the order of the edges."""
+    found: dict[Node, list[Node]] = {}
+    for u, v in edges:
+        found.setdefault(u, []).append(v)
+        found.setdefault(v, []).append(u)
+    return found
+
+
+def search(near: Mapping[Node, Iterable[Node]], starts: Iterable[Node]) -> dict[Node, Node | None]:
+    """Search breadth-first; return each node reached and the node before it, None at a start."""
+    before: dict[Node, Node | None] = dict.fromkeys(starts)
+    queue = list(before)
+    for u in queue:
+        for v in near.get(u, ()):
+            if v not in before:
+                before[v] = u
+                queue.append(v)
+    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,47 +106,26 @@ class Route:
         """The publishers that send and receive nothing of the topic."""
         return frozenset(self.publishers).difference(self.subscribers, self.relays)
 
-    @cached_property
-    def neighbours(self) -> Mapping[str, Sequence[str]]:
-        """The neighbours of each broker on the tree."""
-        found: dict[str, list[str]] = {}
-        for u, v in self.edges:
-            found.setdefault(u, []).append(v)
-            found.setdefault(v, []).append(u)
-        return found
-
     def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
         """Return which broker passes a message of `publisher` to each other broker it reaches.
 
         `up` are the brokers that run, by default all; one that does not run passes nothing on.
         """
-        running = None if up is None else set(up)
-        found: dict[str, str] = {}
-        waiting = [publisher]
-        while waiting:
-            u = waiting.pop()
-            for v in self.neighbours.get(u, ()):
-                if v == publisher or v in found or v in self.only_publish:
-                    continue
-                if running is None or v in running:
-                    found[v] = u
-                    waiting.append(v)
-        return found
+        near = neighbours(self.edges)
+        open_to = set(near if up is None else up) - self.only_publish
+        passed_on = {u: [v for v in others if v in open_to] for u, others in near.items()}
+        return {v: u for v, u in search(passed_on, [publisher]).items() if u is not None}
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The hops from the middle of the tree to its farthest broker."""
-        start, hops = self.edges[0][0] if self.edges else "", {"": 0}
+        near, far = neighbours(self.edges), self.edges[0][0] if self.edges else ""
         for _ in range(2):  # from any broker to the farthest, and from there: the longest path
-            hops = {start: 0}
-            queue = [start]
-            for u in queue:
-                for v in self.neighbours.get(u, ()):
-                    if v not in hops:
-                        hops[v] = hops[u] + 1
-                        queue.append(v)
-            start = queue[-1]
-        return (hops[start] + 1) // 2
+            hops: dict[str | None, int] = {None: -1}
+            for node, before in search(near, [far]).items():
+                hops[node] = hops[before] + 1
+                far = node
+        return (hops[far] + 1) // 2
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from meshwright.deploy.inventory import inventory_problems, problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
-from meshwright.deploy.plan import Broker, Plan, Route
+from meshwright.deploy.plan import Broker, Plan, Route, neighbours
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Instance
@@ -19,35 +19,20 @@ QOS = (0, 1, 2)
 COMPLETE = ("relay",)
 
 Publications = Sequence[tuple[str, str]]  # (node, topic)
-Leaves = Mapping[int, Mapping[int, int]]  # topic -> node that only publishes -> its neighbour
 
 
 def plan(
     overlay: Overlay,
     brokers: Sequence[Broker],
     *,
-    publishers: Publications = (),
-    tree: str = "shallow",
-    qos: int = 1,
-    complete: str | None = None,
+    publishers: Publications = (),  # further ones: they do not want the topics themselves
+    tree: str = "shallow",  # the lowest depth; "balanced" evens out topics per link and broker
+    qos: int = 1,  # the quality of service of all bridges
+    complete: str | None = None,  # "relay": reach disconnected subscribers via relays
 ) -> Plan:
     """Return the bridges that carry every topic to all its subscribers, once.
 
-    Parameters
-    ----------
-    overlay
-        A topic-connected overlay of a workload, or a partial one with `complete`.
-    brokers
-        The inventory, one row per node.
-    publishers
-        Further (node, topic) pairs: nodes that publish topics they do not want themselves.
-    tree
-        ``shallow`` for the lowest depth, ``balanced`` to even out topics per link and broker.
-    qos
-        The quality of service of all bridges.
-    complete
-        ``relay``: reach disconnected subscribers via relays.
-
+    The overlay is topic-connected, or partial with `complete`; `brokers` has one row per node.
     """
     if qos not in QOS:
         raise InputError(f"--qos is {qos}; choose 0, 1 or 2.")
@@ -63,14 +48,18 @@ def plan(
     forest = grow_trees(instance, edges, tree=tree, relay=complete == "relay")
     if forest.disconnected:
         raise disconnected_error(overlay, instance, forest)
-    leaves, added = attach_publishers(instance, forest, edges, publishers)
-    links = orient(forest, leaves)
+    node_id = {name: i for i, name in enumerate(nodes)}
+    topic_id = {name: t for t, name in enumerate(instance.topic_names)}
+    heard = sorted({pair for pair in publishers if pair[1] in topic_id})
+    published = [(node_id[node], topic_id[topic]) for node, topic in heard]
+    carried, added = attach_publishers(forest, edges, published)
+    links = orient(carried)
     by_node = {broker.node: broker for broker in brokers}
     return Plan(
         brokers=tuple(by_node[node] for node in nodes),
         directories=directory_names(nodes),
         links=tuple((nodes[u], nodes[v]) for u, v in links.values()),
-        routes=routes_of(instance, forest, leaves, links, publishers),
+        routes=routes_of(instance, forest, carried, links, published),
         qos=qos,
         workload_digest=overlay.instance.digest,
         method=overlay.method,
@@ -97,7 +86,7 @@ def with_published(
     return expand(instance, heard), unheard
 
 
-def check_topics(instance: Instance, unheard: Sequence[str] = ()) -> None:
+def check_topics(instance: Instance, unheard: Sequence[str]) -> None:
     """Raise InputError with all topics that Mosquitto's files cannot hold.
 
     A pattern that would also carry an `unheard` topic, which no node wants, is refused too.
@@ -117,10 +106,9 @@ def check_topics(instance: Instance, unheard: Sequence[str] = ()) -> None:
 
 def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> InputError:
     """Return the error for a partial overlay, with the subscribers that would miss messages."""
-    names, nodes = instance.topic_names, instance.node_names
     n_missing = sum(map(len, forest.disconnected.values()))
     rows = [
-        f"{names[t]!r}: {', '.join(repr(nodes[v]) for v in missing)}"
+        f"{instance.topic_names[t]!r}: {', '.join(repr(instance.node_names[v]) for v in missing)}"
         for t, missing in forest.disconnected.items()
     ]
     text = (
@@ -128,66 +116,55 @@ def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> 
         "would miss messages and nothing was written:\n  " + "\n  ".join(rows) + "\n"
     )
     if instance.digest != overlay.instance.digest and overlay.connected:
-        return InputError(
-            text + "Filters make their nodes subscribers of what they match, and the overlay was "
-            "designed without that. Expand the workload with `meshwright deploy expand W -o W2`, "
-            "design on W2, or pass --complete relay."
+        text += (
+            "Filters make their nodes subscribers of what they match, and the overlay was designed "
+            "without that. Expand the workload with `meshwright deploy expand W -o W2`, design on "
+            "W2, or pass --complete relay."
         )
-    return InputError(
-        text + "Design a complete overlay, or pass --complete relay to reach them via relays "
-        "where the links allow it."
-    )
+    else:
+        text += (
+            "Design a complete overlay, or pass --complete relay to reach them via relays where "
+            "the links allow it."
+        )
+    return InputError(text)
 
 
 def attach_publishers(
-    instance: Instance, forest: Forest, edges: Sequence[Edge], publishers: Publications
-) -> tuple[Leaves, list[Edge]]:
-    """Return for each topic the nodes that only publish, and the links added for them.
+    forest: Forest, edges: Sequence[Edge], published: Sequence[tuple[int, int]]
+) -> tuple[list[list[Edge]], list[Edge]]:
+    """Return each topic's tree followed by the links of nodes that only publish it, and new links.
 
     A publisher outside the tree uses a link that it has to the tree, the least used first; without
     one it gets a new link to the subscriber with the fewest links.
     """
-    node_id = {name: i for i, name in enumerate(instance.node_names)}
-    topic_id = {name: t for t, name in enumerate(instance.topic_names)}
-    links = set(edges)
     load = Counter(edge for tree in forest.trees for edge in tree)
-    near: dict[int, set[int]] = {node: set() for node in range(instance.n_nodes)}
-    for u, v in edges:
-        near[u].add(v)
-        near[v].add(u)
-    leaves: dict[int, dict[int, int]] = {}
+    near = neighbours(edges)
+    leaves: list[list[Edge]] = [[] for _ in forest.trees]
     added: list[Edge] = []
-    for node, topic in sorted(set(publishers)):
-        if topic not in topic_id:
-            continue
-        p, t = node_id[node], topic_id[topic]
+    for p, t in published:
         carriers = {*forest.subscribers[t], *forest.relays[t]}
         if p in carriers:
             continue
-        reachable = carriers & near[p]
+        reachable = carriers.intersection(near.get(p, ()))
         if reachable:
             at = min(reachable, key=lambda v: (load[ordered(p, v)], v))
         else:
-            at = min(forest.subscribers[t], key=lambda v: (len(near[v]), v))
-        edge = ordered(p, at)
-        if edge not in links:
-            links.add(edge)
-            added.append(edge)
-            near[p].add(at)
-            near[at].add(p)
-        load[edge] += 1
-        leaves.setdefault(t, {})[p] = at
-    return leaves, added
+            at = min(forest.subscribers[t], key=lambda v: (len(near.get(v, ())), v))
+            near.setdefault(p, []).append(at)
+            near.setdefault(at, []).append(p)
+            added.append(ordered(p, at))
+        load[ordered(p, at)] += 1
+        leaves[t].append(ordered(p, at))
+    return [tree + sorted(ends) for tree, ends in zip(forest.trees, leaves, strict=True)], added
 
 
-def orient(forest: Forest, leaves: Leaves) -> dict[Edge, Edge]:
+def orient(carried: Iterable[Iterable[Edge]]) -> dict[Edge, Edge]:
     """Return each used link as (from, to): the end with fewer links dials, then the smaller id.
 
     The dialling end keeps messages to send while a link is down, and an outer broker can usually
     reach an inner one but not the other way round.
     """
-    used = {edge for tree in forest.trees for edge in tree}
-    used |= {ordered(p, v) for ends in leaves.values() for p, v in ends.items()}
+    used = {edge for edges in carried for edge in edges}
     degree = Counter(node for edge in used for node in edge)
     return {(u, v): (v, u) if degree[v] < degree[u] else (u, v) for u, v in sorted(used)}
 
@@ -195,34 +172,28 @@ def orient(forest: Forest, leaves: Leaves) -> dict[Edge, Edge]:
 def routes_of(
     instance: Instance,
     forest: Forest,
-    leaves: Leaves,
+    carried: Sequence[Sequence[Edge]],
     links: Mapping[Edge, Edge],
-    publishers: Publications,
+    published: Iterable[tuple[int, int]],
 ) -> tuple[Route, ...]:
     """Return how each topic travels."""
     nodes, names = list(instance.node_names), list(instance.topic_names)
-    node_id = {name: i for i, name in enumerate(nodes)}
-    listed: dict[str, set[int]] = {}
-    for node, topic in publishers:
-        listed.setdefault(topic, set()).add(node_id[node])
+    publishers = [set(wanted) for wanted in forest.subscribers]
+    for node, t in published:
+        publishers[t].add(node)
     patterns = [bridge_pattern(name) for name in names]
     examples = example_names(patterns)
     routes = []
     for t, (name, pattern) in enumerate(zip(names, patterns, strict=True)):
-        wanted = forest.subscribers[t]
-        ends = sorted(ordered(p, v) for p, v in leaves.get(t, {}).items())
         routes.append(
             Route(
                 name=name,
                 pattern=pattern,
                 example=examples[pattern] if is_filter(name) else name,
-                subscribers=tuple(nodes[v] for v in wanted),
-                publishers=tuple(nodes[v] for v in sorted({*wanted, *listed.get(name, ())})),
+                subscribers=tuple(nodes[v] for v in forest.subscribers[t]),
+                publishers=tuple(nodes[v] for v in sorted(publishers[t])),
                 relays=tuple(nodes[v] for v in forest.relays[t]),
-                edges=tuple(
-                    (nodes[u], nodes[v])
-                    for u, v in map(links.__getitem__, (*forest.trees[t], *ends))
-                ),
+                edges=tuple((nodes[u], nodes[v]) for u, v in map(links.__getitem__, carried[t])),
             )
         )
     return tuple(routes)

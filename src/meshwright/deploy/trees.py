@@ -9,7 +9,8 @@ tree, cut for each filter to the part its subscribers need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -25,8 +26,9 @@ from meshwright.deploy.kernels.trees import (
     new_graph,
     shallow_tree,
 )
+from meshwright.deploy.plan import neighbours, search
 from meshwright.errors import unknown_choice
-from meshwright.model.instance import Instance
+from meshwright.model.instance import Instance, subscribers_of
 from meshwright.patterns.filters import is_filter, nearest, wider_filters
 
 Edge = tuple[int, int]  # u < v
@@ -46,11 +48,7 @@ class Forest:
 
 
 class TreesConflict(Exception):  # noqa: N818 - a signal inside this file
-    """Trees of crossing filters close a cycle: the topics must share a tree."""
-
-    def __init__(self, topics: Iterable[int]) -> None:
-        super().__init__("trees close a cycle")
-        self.topics = sorted(topics)
+    """Trees of crossing filters close a cycle: the filters share one when trees are grown again."""
 
 
 def grow_trees(
@@ -65,10 +63,8 @@ def grow_trees(
         raise unknown_choice("tree", tree, TREES)
     grower = _Grower(instance, edges, tree, relay=relay)
     while True:
-        try:
+        with suppress(TreesConflict):
             return grower.grow()
-        except TreesConflict as conflict:
-            grower.share(conflict.topics)
 
 
 class _Grower:
@@ -89,25 +85,24 @@ class _Grower:
             for found in (wider, nearest(wider))
         )
         self.group: dict[int, int] = {}  # topic -> the smallest topic that it shares a tree with
+        pointers, nodes = subscribers_of(instance)
+        self.subscribers = [nodes[start:end].tolist() for start, end in pairwise(pointers)]
         interests = [set(instance.topics_of(node).tolist()) for node in range(instance.n_nodes)]
-        self.subscribers: list[list[int]] = [[] for _ in self.names]
-        for node, topics in enumerate(interests):
-            for t in topics:
-                self.subscribers[t].append(node)
         self.topic_edges: list[list[int]] = [[] for _ in self.names]  # both ends want the topic
         for i, (u, v) in enumerate(self.edges):
             for t in interests[u] & interests[v]:
                 self.topic_edges[t].append(i)
 
-    def share(self, topics: Sequence[int]) -> None:
-        """Let topics, and all that share a tree with them already, have one tree."""
+    def share(self, topics: Collection[int]) -> TreesConflict:
+        """Let topics, and all that share a tree with them, have one; return what to raise."""
         groups = {self.group.get(t, t) for t in topics}
         joined = [t for t, group in self.group.items() if group in groups]
         for t in {*topics, *joined, *groups}:
             self.group[t] = min(groups)
+        return TreesConflict()
 
     def grow(self) -> Forest:
-        """Return the trees, or raise TreesConflict."""
+        """Return the trees; raise TreesConflict after letting the filters in conflict share one."""
         self.link_load = np.zeros(len(self.edges), np.int64)
         self.broker_load = np.zeros(self.n_nodes, np.int64)
         self.trees: list[list[Edge]] = [[] for _ in self.names]
@@ -142,7 +137,7 @@ class _Grower:
         try:
             first = [groups[group] for group in TopologicalSorter(before).static_order()]
         except CycleError as error:
-            raise TreesConflict([t for group in error.args[1] for t in groups[group]]) from None
+            raise self.share([t for group in error.args[1] for t in groups[group]]) from None
         rest = [t for t in range(len(self.names)) if t not in nested]
         rest.sort(key=lambda t: (-len(self.subscribers[t]), t))
         return [*first, *([t] for t in rest)]
@@ -152,7 +147,7 @@ class _Grower:
         near = {w for t in topics for w in self.nearest.get(t, ()) if w not in topics}
         forced = {edge for w in near for edge in self.trees[w]}
         if len(near) > 1 and pruned(forced, set()):
-            raise TreesConflict(near)
+            raise self.share(near)
         nodes = {node for t in topics for node in self.subscribers[t]}
         if len(topics) == 1 and nodes >= _nodes(forced):
             links = np.array(self.topic_edges[topics[0]], np.int64)
@@ -231,39 +226,23 @@ def _nodes(edges: Iterable[Edge]) -> set[int]:
     return {node for edge in edges for node in edge}
 
 
-def _search(edges: Iterable[Edge], starts: Iterable[int]) -> dict[int, int]:
-    """Search breadth-first; return each node reached and the node before it, -1 at a start."""
-    near: dict[int, list[int]] = {}
-    for u, v in edges:
-        near.setdefault(u, []).append(v)
-        near.setdefault(v, []).append(u)
-    before = dict.fromkeys(starts, -1)
-    queue = list(before)
-    for u in queue:
-        for v in near.get(u, ()):
-            if v not in before:
-                before[v] = u
-                queue.append(v)
-    return before
-
-
 def shortest_path(edges: Iterable[Edge], sources: set[int], targets: set[int]) -> list[int]:
     """Return a shortest path from a target to a source, smallest nodes first, or nothing."""
-    if not targets:
-        return []
-    before = _search(edges, sorted(sources))
-    path = [node for node in before if node in targets][:1]
-    while path and before[path[-1]] >= 0:
-        path.append(before[path[-1]])
+    before = search(neighbours(edges), sorted(sources))
+    path: list[int] = []
+    node = next((node for node in before if node in targets), None)
+    while node is not None:
+        path.append(node)
+        node = before[node]
     return path
 
 
 def largest_part(edges: Iterable[Edge], wanted: Sequence[int]) -> set[int]:
     """Return the wanted nodes in the component that holds most, the first among equals."""
-    left, best, listed = set(wanted), set[int](), list(edges)
+    near, left, best = neighbours(edges), set(wanted), set[int]()
     for node in wanted:
         if node in left and len(best) < len(left):
-            part = left.intersection(_search(listed, [node]))
+            part = left.intersection(search(near, [node]))
             left -= part
             best = max(best, part, key=len)
     return best
@@ -274,19 +253,12 @@ def pruned(tree: Iterable[Edge], keep: set[int]) -> list[Edge]:
 
     Of any graph, with no nodes to keep: edges that cycles need, so nothing if it is a forest.
     """
-    left = set(tree)
-    at: dict[int, set[Edge]] = {}
-    for edge in left:
-        for node in edge:
-            at.setdefault(node, set()).add(edge)
-    waiting = [node for node, edges in at.items() if len(edges) == 1 and node not in keep]
-    while waiting:
-        node = waiting.pop()
-        for edge in at[node]:
-            left.discard(edge)
-            other = edge[0] + edge[1] - node
-            at[other].discard(edge)
-            if len(at[other]) == 1 and other not in keep:
-                waiting.append(other)
-        at[node] = set()
-    return sorted(left)
+    near = {node: set(others) for node, others in neighbours(tree).items()}
+    leaves = [node for node, others in near.items() if len(others) == 1 and node not in keep]
+    while leaves:
+        leaf = leaves.pop()
+        for other in near.pop(leaf):
+            near[other].discard(leaf)
+            if len(near[other]) == 1 and other not in keep:
+                leaves.append(other)
+    return sorted((u, v) for u, others in near.items() for v in others if u < v)
