@@ -15,26 +15,11 @@ from typing import Any
 
 from meshwright.deploy.inventory import hash_password, read_passwords
 from meshwright.deploy.names import directory_name
-from meshwright.deploy.plan import (
-    CONFIGURATION,
-    FILE,
-    FORMAT_VERSION,
-    KIND,
-    Broker,
-    Line,
-    Link,
-    Plan,
-)
+from meshwright.deploy.plan import CONFIGURATION, FILE, FORMAT_VERSION, KIND, Broker, Plan
 from meshwright.deploy.validate import validate
 from meshwright.errors import CheckError
 from meshwright.patterns.filters import PatternIndex, is_filter
-from meshwright.storage import command_line
-from meshwright.storage.replacing import (
-    clean_up,
-    move_into_place,
-    refuse_overwrite,
-    staging_directory,
-)
+from meshwright.storage import command_line, replacing
 
 ACCESS = {"both": "readwrite", "out": "write", "in": "read"}  # of a dialling bridge, at the other
 
@@ -88,12 +73,12 @@ def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str,
     older configuration is replaced, and nothing else.
     """
     target = Path(out).resolve()
-    clean_up(target, is_conf)
+    replacing.clean_up(target, is_conf)
     refuse_replacing(target, force=force)
     passwords = read_passwords(plan.brokers)
     secret = bool(passwords)
     mode = 0o700 if secret else 0o755
-    with staging_directory(target, mode=mode) as place:
+    with replacing.staging_directory(target, mode=mode) as place:
         for node, files in broker_files(plan, passwords).items():
             directory = place / plan.directories[node]
             directory.mkdir(mode=mode)
@@ -115,13 +100,13 @@ def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str,
                 tuple(wrong),
             )
         refuse_replacing(target, force=force)  # again: another run may have finished there
-        move_into_place(place, target)
+        replacing.move_into_place(place, target)
     return content
 
 
 def refuse_replacing(target: Path, *, force: bool) -> None:
     """Raise InputError if writing to `target` would lose something other than a plan."""
-    refuse_overwrite(target, is_conf, "a directory of `meshwright deploy`", force=force)
+    replacing.refuse_overwrite(target, is_conf, "a directory of `meshwright deploy`", force=force)
 
 
 def is_conf(path: Path) -> bool:
@@ -145,11 +130,11 @@ def write_file(path: Path, text: str, *, secret: bool) -> None:
 def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the files of each node, by name."""
     brokers = {broker.node: broker for broker in plan.brokers}
-    dials: dict[str, list[Link]] = {node: [] for node in brokers}
-    dialled: dict[str, list[Link]] = {node: [] for node in brokers}
+    dials: dict[str, list[Broker]] = {node: [] for node in brokers}  # those that each one dials
+    dialling: dict[str, list[Broker]] = {node: [] for node in brokers}  # those that dial it
     for u, v in plan.links:
-        dials[u].append((u, v))
-        dialled[v].append((u, v))
+        dials[u].append(brokers[v])
+        dialling[v].append(brokers[u])
     rights: dict[str, str] = dict.fromkeys(brokers, "")  # of a broker's own clients
     for route in plan.routes:
         for node in route.publishers:
@@ -157,16 +142,16 @@ def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str
             rights[node] += f"topic {right} {route.pattern}\n"
     files = {}
     for node, broker in brokers.items():
-        bridges = (bridge(plan, brokers[u], brokers[v], passwords) for u, v in dials[node])
+        bridges = (bridge(plan, broker, other, passwords) for other in dials[node])
         files[node] = {CONFIGURATION: broker_settings(plan, broker) + "".join(bridges)}
         if broker.username:
-            users = [broker, *(brokers[u] for u, _ in dialled[node])]
             files[node]["acl"] = (
                 "# What each user may read and write; anything else is refused.\n"
                 f"\n# Clients of this broker\nuser {broker.username}\n{rights[node]}"
-            ) + "".join(bridge_rights(plan, brokers[u], (u, v)) for u, v in dialled[node])
+            ) + "".join(bridge_rights(plan, other, broker) for other in dialling[node])
             files[node]["passwd"] = "".join(
-                f"{user.username}:{hash_password(passwords[user.node])}\n" for user in users
+                f"{user.username}:{hash_password(passwords[user.node])}\n"
+                for user in (broker, *dialling[node])
             )
     return files
 
@@ -195,7 +180,7 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
         node=directory_name(other.node),
         name=plan.directories[other.node],
         address=other.endpoint,
-        version=VERSION_311 if overlap(lines) else VERSION_5,
+        version=VERSION_311 if overlap([line.pattern for line in lines]) else VERSION_5,
         remote=f"mesh.{ends}",
         local=f"mesh-local.{ends}",
     )
@@ -208,19 +193,19 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
     return text + "".join(f"topic {line.pattern} {line.direction} {plan.qos}\n" for line in lines)
 
 
-def bridge_rights(plan: Plan, user: Broker, link: Link) -> str:
+def bridge_rights(plan: Plan, user: Broker, broker: Broker) -> str:
     """Return the access list of a broker that dials, at the other end of the link."""
     text = f"\n# The bridge of {directory_name(user.node)}\nuser {user.username}\n"
-    lines = plan.lines[link]
+    lines = plan.lines[user.node, broker.node]
     return text + "".join(f"topic {ACCESS[line.direction]} {line.pattern}\n" for line in lines)
 
 
-def overlap(lines: Sequence[Line]) -> bool:
-    """Return whether two lines of a bridge match the same name."""
-    if not any(is_filter(line.pattern) for line in lines):
+def overlap(patterns: Sequence[str]) -> bool:
+    """Return whether two patterns match the same name."""
+    if not any(map(is_filter, patterns)):
         return False
-    index = PatternIndex(line.pattern for line in lines)
-    return any(len(index.overlapping(line.pattern)) > 1 for line in lines)
+    index = PatternIndex(patterns)
+    return any(len(index.overlapping(pattern)) > 1 for pattern in patterns)
 
 
 def json_text(facts: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from meshwright.deploy.plan import CONFIGURATION, Broker, Direction, Line, Plan, read_plan
+from meshwright.deploy.plan import CONFIGURATION, Direction, Line, Plan, read_plan
 from meshwright.errors import InputError
 from meshwright.storage.replacing import wait_for_target
 
@@ -37,9 +37,6 @@ class Bridge:
 class BrokerConf:
     """The files of one broker."""
 
-    node: str
-    directory: str
-    endpoint: str  # host:port, as others dial it
     options: dict[str, str] = field(default_factory=dict)
     bridges: list[Bridge] = field(default_factory=list)
     acl: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # user -> (right, pattern)
@@ -57,7 +54,7 @@ class Conf:
     @property
     def by_endpoint(self) -> dict[str, str]:
         """The node behind each host and port."""
-        return {broker.endpoint: node for node, broker in self.brokers.items()}
+        return {b.endpoint: b.node for b in self.plan.brokers if b.node in self.brokers}
 
 
 def read_conf(path: str | Path) -> Conf:
@@ -65,16 +62,13 @@ def read_conf(path: str | Path) -> Conf:
     directory = Path(path).resolve()
     wait_for_target(directory)
     plan = read_plan(directory)
-    brokers = {
-        broker.node: read_broker(directory / plan.directories[broker.node], broker)
-        for broker in plan.brokers
-    }
+    brokers = {node: read_broker(directory / plan.directories[node]) for node in plan.nodes}
     return Conf(directory, plan, brokers)
 
 
-def read_broker(directory: Path, broker: Broker) -> BrokerConf:
+def read_broker(directory: Path) -> BrokerConf:
     """Return what the files of one broker say."""
-    found = BrokerConf(broker.node, directory.name, broker.endpoint)
+    found = BrokerConf()
     path = directory / CONFIGURATION
     for number, option, value in _options(path):
         where = f"'{path}' line {number}"
@@ -83,9 +77,13 @@ def read_broker(directory: Path, broker: Broker) -> BrokerConf:
         elif option == "topic":
             if not found.bridges:
                 raise InputError(f"{where}: a topic before any connection. Deploy again.")
-            line, qos = _topic(value, where)
-            found.bridges[-1].lines.append(line)
-            found.bridges[-1].qos.append(qos)
+            words = value.split(" ")
+            if len(words) != TOPIC_WORDS or words[1] not in DIRECTIONS or words[2] not in "012":
+                raise InputError(
+                    f"{where}: 'topic {value}' is not a name, a direction and a qos. Deploy again."
+                )
+            found.bridges[-1].lines.append(Line(words[0], cast(Direction, words[1])))
+            found.bridges[-1].qos.append(int(words[2]))
         else:
             options = found.bridges[-1].options if found.bridges else found.options
             if option in options:
@@ -98,15 +96,6 @@ def read_broker(directory: Path, broker: Broker) -> BrokerConf:
             user, _, entry = text.partition(":")
             found.users[user] = entry
     return found
-
-
-def _topic(value: str, where: str) -> tuple[Line, int]:
-    words = value.split(" ")
-    if len(words) != TOPIC_WORDS or words[1] not in DIRECTIONS or words[2] not in "012":
-        raise InputError(
-            f"{where}: 'topic {value}' is not a name, a direction and a qos. Deploy again."
-        )
-    return Line(words[0], cast(Direction, words[1])), int(words[2])
 
 
 def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
 from meshwright.deploy.inventory import is_hash_of
 from meshwright.deploy.read import BrokerConf, Conf, read_conf
-from meshwright.deploy.validate import Carrier, carriers_of, cycle_findings
+from meshwright.deploy.validate import Carrier, carriers_of, cycle_findings, grouped
 from meshwright.errors import InputError
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
@@ -48,8 +49,7 @@ class Change:
 
 def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change:
     """Return which brokers change between two configurations, and in which order to restart."""
-    old = before if isinstance(before, Conf) else read_conf(before)
-    new = after if isinstance(after, Conf) else read_conf(after)
+    old, new = (conf if isinstance(conf, Conf) else read_conf(conf) for conf in (before, after))
     _check_comparable(old, new)
     both = [node for node in new.brokers if node in old.brokers]
     bridges = [n for n in both if not _same_settings(old.brokers[n], new.brokers[n])]
@@ -92,8 +92,8 @@ def _steps(old: Conf, new: Conf, changed: Sequence[str], access: Sequence[str]) 
             if not blocked[node]:
                 yield Step(waiting.pop(node), node)
                 lines.start(node)
-                _unblock(blocked, node)
-        if waiting and not any(node not in waiting for node in ready):
+                blocked = _still_blocked(blocked, node)
+        if waiting and all(node in waiting for node in ready):
             # One broker of the cycle still has its old bridges: the new ones alone close none.
             counts = Counter(owner for owners in blocked.values() for owner in owners)
             held = [node for node, action in waiting.items() if action == "restart"]
@@ -101,13 +101,12 @@ def _steps(old: Conf, new: Conf, changed: Sequence[str], access: Sequence[str]) 
             yield Step("stop", node)
             lines.stop(node)
             waiting[node] = "start"
-            _unblock(blocked, node)
+            blocked = _still_blocked(blocked, node)
 
 
-def _unblock(blocked: dict[str, set[str]], moved: str) -> None:
-    """Let a broker that has moved, and those that waited for it, be tried again."""
-    for node in [node for node, owners in blocked.items() if node == moved or moved in owners]:
-        del blocked[node]
+def _still_blocked(blocked: Mapping[str, set[str]], moved: str) -> dict[str, set[str]]:
+    """Leave out a broker that has moved, and those that waited for it: they are tried again."""
+    return {n: owners for n, owners in blocked.items() if n != moved and moved not in owners}
 
 
 Near = dict[str, dict[str, list[str]]]  # node -> neighbour -> the owner of each line between them
@@ -117,9 +116,9 @@ class _LinesInForce:
     """Which lines are in force at each broker, by name, between two configurations."""
 
     def __init__(self, old: Conf, new: Conf) -> None:
-        self._now, self._new = _by_node(old), _by_node(new)
-        both = (self._now, self._new)
-        patterns = {c.pattern for lines in both for row in lines.values() for c in row}
+        before, after = carriers_of(old), carriers_of(new)
+        self._now, self._new = (grouped(lines, attrgetter("at")) for lines in (before, after))
+        patterns = {carrier.pattern for carrier in before + after}
         filters = PatternIndex(filter(is_filter, patterns))
         self._names: dict[str, list[str]] = {p: [] for p in patterns}  # pattern -> examples
         self._near: dict[str, Near] = {}  # name -> the links that carry it now
@@ -128,9 +127,8 @@ class _LinesInForce:
             for pattern in {*filters.covering(name), *({name} & patterns)}:
                 self._names[pattern].append(name)
         self._last: dict[str, str] = {}  # node -> the name that was in its way
-        for carriers in self._now.values():
-            for carrier in carriers:
-                self._change(carrier, list.append)
+        for carrier in before:
+            self._change(carrier, list.append)
 
     def _change(self, c: Carrier, change: Callable[[list[str], str], None]) -> None:
         """Add a line to, or remove it from, the links of the names that it carries."""
@@ -149,7 +147,7 @@ class _LinesInForce:
     def start(self, node: str) -> None:
         """Give a broker its new lines."""
         self.stop(node)
-        self._now[node] = self._new[node]
+        self._now[node] = self._new.get(node, [])
         for carrier in self._now[node]:
             self._change(carrier, list.append)
 
@@ -159,7 +157,7 @@ class _LinesInForce:
         kept = {(c.to, c.pattern, c.direction) for c in self._now.get(node, [])}
         ends: dict[str, set[str]] = {}
         fresh: dict[str, None] = {}
-        for c in self._new[node]:
+        for c in self._new.get(node, []):
             for name in self._names[c.pattern]:
                 ends.setdefault(name, set()).add(c.to)
                 if (c.to, c.pattern, c.direction) not in kept:
@@ -198,13 +196,6 @@ def owners_between(near: Near, node: str, ends: set[str]) -> set[str]:
                         end = came[end]
                 return found
     return set()
-
-
-def _by_node(conf: Conf) -> dict[str, list[Carrier]]:
-    found: dict[str, list[Carrier]] = {node: [] for node in conf.brokers}
-    for carrier in carriers_of(conf):
-        found[carrier.at].append(carrier)
-    return found
 
 
 def _check_comparable(old: Conf, new: Conf) -> None:

@@ -7,13 +7,13 @@ the patterns that match it: one example for each way in which patterns overlap s
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.deploy.plan import CONFIGURATION, Direction
-from meshwright.deploy.read import Bridge, BrokerConf, Conf, read_conf
+from meshwright.deploy.read import Bridge, Conf, read_conf
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
 RIGHTS = {"both": {"read", "write"}, "out": {"write"}, "in": {"read"}}
@@ -48,11 +48,9 @@ def validate(conf: str | Path | Conf) -> list[str]:
     carriers = carriers_of(found)
     wrong = bridge_findings(found) + cycle_findings(carriers, found)
     wrong += reach_findings(carriers, found)
-    inbound: dict[str, list[Carrier]] = {}
-    for carrier in carriers:
-        inbound.setdefault(carrier.to, []).append(carrier)
-    for node, broker in found.brokers.items():
-        wrong += access_findings(broker, inbound.get(node, []), found)
+    inbound = grouped(carriers, attrgetter("to"))
+    for node in found.brokers:
+        wrong += access_findings(node, inbound.get(node, []), found)
     return wrong
 
 
@@ -68,6 +66,14 @@ def carriers_of(conf: Conf) -> list[Carrier]:
     ]
 
 
+def grouped(carriers: Iterable[Carrier], key: Callable[[Carrier], str]) -> dict[str, list[Carrier]]:
+    """Return the lines by a key, in their order."""
+    found: dict[str, list[Carrier]] = {}
+    for carrier in carriers:
+        found.setdefault(key(carrier), []).append(carrier)
+    return found
+
+
 def bridge_findings(conf: Conf) -> list[str]:
     """Return bridges with wrong ends, or with options that could double or lose a message."""
     wrong: list[str] = []
@@ -77,19 +83,18 @@ def bridge_findings(conf: Conf) -> list[str]:
         for bridge in broker.bridges:
             to = ends.get(bridge.address, node)
             if to == node:
-                wrong.append(
-                    f"{node!r} dials {bridge.address!r}, which is not another broker of the plan"
-                )
+                problem = "which is not another broker of the plan"
+                wrong.append(f"{node!r} dials {bridge.address!r}, {problem}")
             else:
                 wrong += _end_findings(node, to, bridge, owners)
                 if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
                     wrong.append(f"{node!r} - {to!r}: only one end of the link uses TLS")
-            for option, value in REQUIRED.items():
-                got = bridge.options.get(option, "not set")
-                if got != value:
-                    wrong.append(
-                        f"{node!r}, bridge {bridge.name!r}: {option} is {got}, not {value}"
-                    )
+            got = {option: bridge.options.get(option, "not set") for option in REQUIRED}
+            wrong += [
+                f"{node!r}, bridge {bridge.name!r}: {option} is {got[option]}, not {value}"
+                for option, value in REQUIRED.items()
+                if got[option] != value
+            ]
     return wrong
 
 
@@ -129,9 +134,7 @@ def carried(
     carriers: Sequence[Carrier], names: Iterable[str]
 ) -> Iterator[tuple[str, list[Carrier]]]:
     """Yield each name with the lines that carry it."""
-    by_pattern: dict[str, list[Carrier]] = {}
-    for carrier in carriers:
-        by_pattern.setdefault(carrier.pattern, []).append(carrier)
+    by_pattern = grouped(carriers, attrgetter("pattern"))
     filters = PatternIndex(filter(is_filter, by_pattern))
     for name in sorted(names):
         here = [c for pattern in filters.covering(name) for c in by_pattern[pattern]]
@@ -140,32 +143,31 @@ def carried(
 
 def find_cycle(carriers: Iterable[Carrier]) -> list[Carrier]:
     """Return bridges that close a cycle, or nothing. Two between the same pair close one."""
-    near: dict[str, list[Carrier]] = {}
+    near: dict[str, list[tuple[str, Carrier]]] = {}  # node -> its neighbours, by which bridges
     for carrier in {c.bridge: c for c in carriers}.values():
-        near.setdefault(carrier.at, []).append(carrier)
-        near.setdefault(carrier.to, []).append(carrier)
-    came: dict[str, Carrier | None] = {}  # node -> the bridge by which the search reached it
+        near.setdefault(carrier.at, []).append((carrier.to, carrier))
+        near.setdefault(carrier.to, []).append((carrier.at, carrier))
+    came: dict[str, tuple[str, Carrier] | None] = {}  # node -> from where the search reached it
 
     def path(node: str) -> list[Carrier]:
         found = []
-        while (carrier := came[node]) is not None:
+        while (step := came[node]) is not None:
+            node, carrier = step
             found.append(carrier)
-            node = carrier.to if node == carrier.at else carrier.at
         return found
 
     for start in near:
         queue = [] if start in came else [start]
         came.setdefault(start, None)
         for node in queue:
-            for carrier in near[node]:
-                if carrier is came[node]:
+            for other, carrier in near[node]:
+                if came[node] == (other, carrier):
                     continue
-                other = carrier.to if node == carrier.at else carrier.at
                 if other in came:
                     one, two = path(node), path(other)
                     ways = [c for c in one if c not in two] + [c for c in two if c not in one]
                     return [carrier, *ways]
-                came[other] = carrier
+                came[other] = node, carrier
                 queue.append(other)
     return []
 
@@ -227,16 +229,17 @@ def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
     return seen
 
 
-def access_findings(broker: BrokerConf, inbound: Sequence[Carrier], conf: Conf) -> list[str]:
+def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> list[str]:
     """Return what is wrong with the users and their rights at one broker."""
-    node = broker.node
+    broker = conf.brokers[node]
     if broker.options.get("allow_anonymous") != "false":
         return [f"{node!r} has users and lets anyone in"] if broker.users else []
-    files = [conf.path / broker.directory / name for name in (CONFIGURATION, "passwd", "acl")]
+    directory = conf.path / conf.plan.directories[node]
+    files = [directory / name for name in (CONFIGURATION, "passwd", "acl")]
     wrong = [
         f"'{file}' can be read by others than its owner"
         for file in files
-        if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077
+        if file.exists() and file.stat().st_mode & 0o077
     ]
     needed: dict[str, dict[str, set[str]]] = {}  # user -> pattern -> rights
     for c in inbound:

@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -73,10 +74,8 @@ class Client:
 
     def __init__(self, node: str, access: Access, run: bytes, qos: int, topics: Sequence[str]):
         self.node = node
-        self.arrivals: list[Arrival] = []  # appended to by the client's thread only
-        self._run = run
-        self._qos = qos
-        self._topics = list(topics)
+        self.arrivals: dict[int, deque[Arrival]] = {NUMBERED: deque(), PROBE: deque()}  # by kind
+        self._run, self._qos, self._topics = run, qos, list(topics)
         self._ready = threading.Event()
         self._refusal = "no answer"
         self.connection = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"lab-{run.hex()}")
@@ -125,22 +124,20 @@ class Client:
 
     def _record(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
         now = time.perf_counter_ns()
-        if len(message.payload) != HEADER.size:
-            return
-        mark, run, kind, number = HEADER.unpack(message.payload)
-        if (mark, run) == (MARK, self._run):  # a bridge may still hold messages of an earlier run
-            self.arrivals.append(Arrival(kind, number, message.topic, now))
+        if len(message.payload) == HEADER.size:
+            mark, run, kind, number = HEADER.unpack(message.payload)
+            if (mark, run) == (MARK, self._run):  # a bridge may still hold those of an earlier run
+                self.arrivals[kind].append(Arrival(kind, number, message.topic, now))
 
 
 class Clients:
     """The clients at all brokers that run. Use as a context: they disconnect at its end."""
 
     def __init__(
-        self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str] = ("#",)
+        self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str]
     ) -> None:
         run = os.urandom(4)
         self._clients = {node: Client(node, access, run, qos, topics) for node in nodes}
-        self._n_read = dict.fromkeys(self._clients, 0)
         self._next = 0
         try:
             for client in self._clients.values():
@@ -169,7 +166,7 @@ class Clients:
 
     def news(self) -> Iterator[tuple[str, Arrival]]:
         """Yield the numbered messages that have arrived since the last call."""
-        return self._since(self._n_read, NUMBERED)
+        return self._take(NUMBERED)
 
     def listen_to(self, topics: Mapping[str, Sequence[str]]) -> None:
         """Let each client subscribe to its topics instead of everything."""
@@ -184,27 +181,28 @@ class Clients:
         A bridge that says it is connected may still be about to subscribe, so a message that came
         through is the only proof. Tries repeat, since the first may be too early.
         """
-        waiting = {number: set(probe.seen_at) for number, probe in enumerate(probes)}
-        n_read = {node: len(client.arrivals) for node, client in self._clients.items()}
+        waiting = {  # (number, broker) -> the topic on which it arrives there
+            (number, node): probe.seen_as
+            for number, probe in enumerate(probes)
+            for node in probe.seen_at
+        }
+        list(self._take(PROBE))  # those of an earlier wait prove nothing
 
         def all_arrived() -> bool:
-            for node, arrival in self._since(n_read, PROBE):
-                left = waiting.get(arrival.number)
-                if left and arrival.topic == probes[arrival.number].seen_as:
-                    left.discard(node)
-                    if not left:
-                        del waiting[arrival.number]
+            for node, arrival in self._take(PROBE):
+                if waiting.get((arrival.number, node)) == arrival.topic:
+                    del waiting[arrival.number, node]
             return not waiting
 
         deadline = time.monotonic() + seconds
         pause = PROBE_SECONDS
         while waiting:
-            for number in waiting:
+            for number in sorted({number for number, _ in waiting}):
                 self._clients[probes[number].at].publish(probes[number].topic, PROBE, number)
             wait_until(all_arrived, pause)
             pause = min(2 * pause, 8 * PROBE_SECONDS)  # more tries must not become a load
             if waiting and time.monotonic() > deadline:
-                closed = sorted({(probes[n].at, v) for n, left in waiting.items() for v in left})
+                closed = sorted({(probes[number].at, node) for number, node in waiting})
                 listed = "; ".join(f"{u} to {v}" for u, v in closed[:5])
                 raise DeployError(
                     f"{len(closed)} directions of links did not open in {seconds:.0f} s: {listed}. "
@@ -212,14 +210,11 @@ class Clients:
                     "CONF.lab/*/broker.log."
                 )
 
-    def _since(self, n_read: dict[str, int], kind: int) -> Iterator[tuple[str, Arrival]]:
-        """Yield the arrivals of a kind after the first `n_read` of each broker. Writes `n_read`."""
+    def _take(self, kind: int) -> Iterator[tuple[str, Arrival]]:
+        """Yield the arrivals of a kind that no call has yielded yet, with their brokers."""
         for node, client in self._clients.items():
-            end = len(client.arrivals)
-            for arrival in client.arrivals[n_read[node] : end]:
-                if arrival.kind == kind:
-                    yield node, arrival
-            n_read[node] = end
+            for _ in range(len(client.arrivals[kind])):
+                yield node, client.arrivals[kind].popleft()
 
 
 def _send_at_once(_client: mqtt.Client, _data: Any, opened: Any) -> None:

@@ -1,11 +1,10 @@
 """The same publications over a plan and over the usual layouts, on real brokers.
 
 A hub is a star of bridges. With `#` both ways every broker gets everything; by topic, each bridge
-takes in what its broker wants and sends out what its broker publishes.
-
-A full mesh of plain bridges loops: a broker cannot tell what came over a bridge from what its own
-clients publish. The usual way out keeps the two apart by name: clients publish below a prefix,
-bridges forward what is below it and remove the prefix, so that nothing is forwarded twice.
+takes in what its broker wants and sends out what its broker publishes. A full mesh of plain bridges
+loops: a broker cannot tell what came over a bridge from what its own clients publish. The usual way
+out keeps the two apart by name: clients publish below a prefix, bridges forward what is below it
+and remove the prefix, so that nothing is forwarded twice.
 
 Each layout is started, measured and stopped in turn. First, clients that subscribe to everything
 count what crosses links; then clients that subscribe to what their broker wants measure the time
@@ -26,7 +25,7 @@ import numpy as np
 from meshwright.deploy.lab.clients import Probe, link_probes
 from meshwright.deploy.lab.running import Lab, up
 from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
-from meshwright.deploy.plan import CONFIGURATION, Link, Plan, Route, read_plan
+from meshwright.deploy.plan import CONFIGURATION, Link, Plan, neighbours, read_plan
 from meshwright.errors import CheckError
 
 PREFIX = "pub/"
@@ -60,10 +59,10 @@ class Layout:
 
     def links(self, plan: Plan) -> tuple[Link, ...]:
         """Return the bridges."""
-        nodes, centre = plan.nodes, hub(plan)
         if self.mesh:
-            return tuple((nodes[i], nodes[j]) for i in range(len(nodes)) for j in range(i))
-        return tuple((node, centre) for node in nodes if node != centre)
+            return tuple((v, u) for i, v in enumerate(plan.nodes) for u in plan.nodes[:i])
+        centre = hub(plan)
+        return tuple((node, centre) for node in plan.nodes if node != centre)
 
     def lines(self, plan: Plan, u: str, v: str) -> str:
         """Return the topic lines of the bridge that `u` has to `v`.
@@ -72,8 +71,12 @@ class Layout:
         """
         takes = gives = ["#"] if self.mesh else list(plan.match_all)
         if self.by_topic:
-            takes = [r.pattern for r in plan.routes if u in r.subscribers] + [PROBE_TOPIC]
-            gives = [r.pattern for r in plan.routes if self._gives(r, u, v)] + [PROBE_TOPIC]
+            wanted, others = (
+                [r.pattern for r in plan.routes if node in r.subscribers] for node in (u, v)
+            )
+            published = [r.pattern for r in plan.routes if u in (r.publishers or r.subscribers)]
+            takes = [*wanted, PROBE_TOPIC]
+            gives = [*(others if self.mesh else published), PROBE_TOPIC]
         text = ""
         for pattern in sorted({*takes, *gives}, key=lambda p: (p == PROBE_TOPIC, p)):
             into, out = pattern in takes, pattern in gives
@@ -85,19 +88,9 @@ class Layout:
                 text += f"topic {pattern} {direction} {plan.qos}\n"
         return text
 
-    def _gives(self, route: Route, u: str, v: str) -> bool:
-        """Return whether `u` sends a topic to `v`: what `v` wants, or what `u` publishes."""
-        if self.mesh:
-            return v in route.subscribers
-        return u in (route.publishers or route.subscribers)
-
     def probes(self, plan: Plan) -> list[Probe]:
         """Return probes that arrive when every bridge is open, both ways."""
-        near: dict[str, set[str]] = {}
-        for u, v in self.links(plan):
-            near.setdefault(u, set()).add(v)
-            near.setdefault(v, set()).add(u)
-        topic = self.prefix + PROBE_TOPIC
+        near, topic = neighbours(self.links(plan)), self.prefix + PROBE_TOPIC
         return [Probe(node, topic, frozenset(ends), PROBE_TOPIC) for node, ends in near.items()]
 
 
@@ -124,7 +117,7 @@ def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str]
     links = layout.links(plan)
     brokers = {broker.node: broker for broker in plan.brokers}
     for node, broker in brokers.items():
-        head = [*settings, f"listener {broker.port} {broker.host}", "allow_anonymous true", ""]
+        head = (*settings, f"listener {broker.port} {broker.host}", "allow_anonymous true", "")
         text = "\n".join(head)
         for i, (u, v) in enumerate(links):
             if u == node:
