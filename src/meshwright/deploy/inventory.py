@@ -44,8 +44,7 @@ def read_inventory(path: str | Path, nodes: Iterable[str]) -> list[Broker]:
             fields: dict[str, Any] = {**row, "port": int(row["port"])}
             brokers.append(Broker(**fields))
     wrong += inventory_problems(brokers, list(nodes), [row["node"] for _, row in rows])
-    if wrong:
-        raise problems(f"'{path}' cannot be used", wrong)
+    raise_problems(f"'{path}' cannot be used", wrong)
     by_node = {broker.node: broker for broker in brokers}
     return [by_node[node] for node in nodes]
 
@@ -120,8 +119,7 @@ def read_passwords(brokers: Iterable[Broker]) -> dict[str, str]:
                 "a control character, which a configuration line cannot"
             )
         found[broker.node] = text
-    if wrong:
-        raise problems("the passwords cannot be read", wrong)
+    raise_problems("the passwords cannot be read", wrong)
     return found
 
 
@@ -157,15 +155,15 @@ def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, s
         if reason:
             wrong.append(f"line {line}: topic {topic!r} {reason}")
         found.add((node, topic))
-    if wrong:
-        raise problems(f"'{path}' cannot be used", wrong)
+    raise_problems(f"'{path}' cannot be used", wrong)
     return sorted(found)
 
 
-def problems(what: str, wrong: Sequence[str]) -> InputError:
-    """Return one error for all problems."""
-    count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
-    return InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
+def raise_problems(what: str, wrong: Sequence[str]) -> None:
+    """Raise InputError with all problems, if there are any."""
+    if wrong:
+        count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
+        raise InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
 
 
 def _rows(
@@ -187,8 +185,7 @@ def _rows(
             + (f", allowed {', '.join(optional)}." if optional else ".")
         )
     wide = [f"line {line} has more cells than the header" for line, row in rows if "" in row]
-    if wide:
-        raise problems(f"'{source}' cannot be used", wide)
+    raise_problems(f"'{source}' cannot be used", wide)
     return [(line, {name: row.get(name) or "" for name in names}) for line, row in rows]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from meshwright.deploy.inventory import inventory_problems, problems
+from meshwright.deploy.inventory import inventory_problems, raise_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
 from meshwright.deploy.plan import Broker, Plan, Route, neighbours
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
@@ -40,8 +40,7 @@ def plan(
         raise unknown_choice("--complete", complete, COMPLETE)
     nodes = list(overlay.instance.node_names)
     wrong = inventory_problems(brokers, nodes, [broker.node for broker in brokers])
-    if wrong:
-        raise problems("the inventory does not fit the overlay", wrong)
+    raise_problems("the inventory does not fit the overlay", wrong)
     instance, unheard = with_published(overlay.instance, publishers)
     check_topics(instance, [topic for _, topic in unheard])
     edges = overlay.edge_list()
@@ -100,8 +99,7 @@ def check_topics(instance: Instance, unheard: Sequence[str]) -> None:
             f"topic {name!r} {reason} in a bridge's topic line, and a '+' instead would carry "
             f"{clashes[name]!r} too: rename one of them"
         )
-    if wrong:
-        raise problems("the workload has topics that cannot be bridged", wrong)
+    raise_problems("the workload has topics that cannot be bridged", wrong)
 
 
 def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> InputError:

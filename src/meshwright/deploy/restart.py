@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from meshwright.deploy.inventory import is_hash_of
 from meshwright.deploy.read import BrokerConf, Conf, read_conf
-from meshwright.deploy.validate import Carrier, carriers_of, cycle_findings, grouped
+from meshwright.deploy.validate import Carrier, carried, carriers_of, cycle_findings, grouped
 from meshwright.errors import InputError
-from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
+from meshwright.patterns.filters import representative_names
 
 Action = Literal["reload", "start", "stop", "restart"]
 
@@ -119,12 +119,11 @@ class _LinesInForce:
         before, after = carriers_of(old), carriers_of(new)
         self._now, self._new = (grouped(lines, attrgetter("at")) for lines in (before, after))
         patterns = {carrier.pattern for carrier in before + after}
-        filters = PatternIndex(filter(is_filter, patterns))
         self._names: dict[str, list[str]] = {p: [] for p in patterns}  # pattern -> examples
         self._near: dict[str, Near] = {}  # name -> the links that carry it now
-        for name in representative_names(patterns):
+        for name, lines in carried(before + after, representative_names(patterns)):
             self._near[name] = {}
-            for pattern in {*filters.covering(name), *({name} & patterns)}:
+            for pattern in {carrier.pattern for carrier in lines}:
                 self._names[pattern].append(name)
         self._last: dict[str, str] = {}  # node -> the name that was in its way
         for carrier in before:

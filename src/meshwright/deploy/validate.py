@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.deploy.plan import CONFIGURATION, Direction
-from meshwright.deploy.read import Bridge, Conf, read_conf
+from meshwright.deploy.read import Conf, read_conf
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
 RIGHTS = {"both": {"read", "write"}, "out": {"write"}, "in": {"read"}}
@@ -46,7 +46,7 @@ def validate(conf: str | Path | Conf) -> list[str]:
     """
     found = conf if isinstance(conf, Conf) else read_conf(conf)
     carriers = carriers_of(found)
-    wrong = bridge_findings(found) + cycle_findings(carriers, found)
+    wrong = [*bridge_findings(found), *cycle_findings(carriers, found)]
     wrong += reach_findings(carriers, found)
     inbound = grouped(carriers, attrgetter("to"))
     for node in found.brokers:
@@ -74,44 +74,31 @@ def grouped(carriers: Iterable[Carrier], key: Callable[[Carrier], str]) -> dict[
     return found
 
 
-def bridge_findings(conf: Conf) -> list[str]:
-    """Return bridges with wrong ends, or with options that could double or lose a message."""
-    wrong: list[str] = []
+def bridge_findings(conf: Conf) -> Iterator[str]:
+    """Yield bridges with wrong ends, or with options that could double or lose a message."""
     ends = conf.by_endpoint
     owners: dict[tuple[str, str], str] = {}  # (broker, client id there) -> the bridge's other end
-    for node, broker in conf.brokers.items():
-        for bridge in broker.bridges:
-            to = ends.get(bridge.address, node)
-            if to == node:
-                problem = "which is not another broker of the plan"
-                wrong.append(f"{node!r} dials {bridge.address!r}, {problem}")
-            else:
-                wrong += _end_findings(node, to, bridge, owners)
-                if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
-                    wrong.append(f"{node!r} - {to!r}: only one end of the link uses TLS")
-            got = {option: bridge.options.get(option, "not set") for option in REQUIRED}
-            wrong += [
-                f"{node!r}, bridge {bridge.name!r}: {option} is {got[option]}, not {value}"
-                for option, value in REQUIRED.items()
-                if got[option] != value
-            ]
-    return wrong
-
-
-def _end_findings(
-    node: str, to: str, bridge: Bridge, owners: dict[tuple[str, str], str]
-) -> Iterator[str]:
-    """Yield client ids that are missing or used twice at one broker. Writes `owners`."""
-    remote = bridge.options.get("remote_clientid", "")
-    before = owners.setdefault((to, remote), node)
-    if before != node or not remote:
-        yield (
-            f"{node!r} and {before!r} dial {to!r} with the client id {remote!r}: each connection "
-            "would end the other"
-        )
-    local = bridge.options.get("local_clientid", "")
-    if owners.setdefault((node, local), to) != to or not local:
-        yield f"{node!r} has bridges that share the local client id {local!r}"
+    for node, bridge in ((n, b) for n, broker in conf.brokers.items() for b in broker.bridges):
+        to = ends.get(bridge.address, node)
+        if to == node:
+            yield f"{node!r} dials {bridge.address!r}, which is not another broker of the plan"
+        else:
+            remote = bridge.options.get("remote_clientid", "")
+            before = owners.setdefault((to, remote), node)
+            if before != node or not remote:
+                yield (
+                    f"{node!r} and {before!r} dial {to!r} with the client id {remote!r}: each "
+                    "connection would end the other"
+                )
+            local = bridge.options.get("local_clientid", "")
+            if owners.setdefault((node, local), to) != to or not local:
+                yield f"{node!r} has bridges that share the local client id {local!r}"
+            if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
+                yield f"{node!r} - {to!r}: only one end of the link uses TLS"
+        for option, value in REQUIRED.items():
+            got = bridge.options.get(option, "not set")
+            if got != value:
+                yield f"{node!r}, bridge {bridge.name!r}: {option} is {got}, not {value}"
 
 
 def cycle_findings(carriers: Sequence[Carrier], conf: Conf) -> list[str]:
@@ -187,10 +174,9 @@ def find_doubled(carriers: Sequence[Carrier], conf: Conf) -> Carrier | None:
     return None
 
 
-def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> list[str]:
-    """Return the subscribers that would miss a message, and the brokers that get one unasked."""
+def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
+    """Yield the subscribers that would miss a message, and the brokers that get one unasked."""
     routes = {route.example: route for route in conf.plan.routes}
-    wrong = []
     for name, here in carried(carriers, routes):
         route = routes[name]
         wanted = set(route.subscribers)
@@ -214,8 +200,7 @@ def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> list[str]:
             for nodes, what in ((lost, "does not reach"), (unasked, "reaches, unasked,")):
                 if nodes:
                     listed = ", ".join(map(repr, nodes[:5]))
-                    wrong.append(f"topic {route.name!r} from {publisher!r} {what} {listed}")
-    return wrong
+                    yield f"topic {route.name!r} from {publisher!r} {what} {listed}"
 
 
 def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
@@ -229,18 +214,17 @@ def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
     return seen
 
 
-def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> list[str]:
-    """Return what is wrong with the users and their rights at one broker."""
+def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> Iterator[str]:
+    """Yield what is wrong with the users and their rights at one broker."""
     broker = conf.brokers[node]
     if broker.options.get("allow_anonymous") != "false":
-        return [f"{node!r} has users and lets anyone in"] if broker.users else []
-    directory = conf.path / conf.plan.directories[node]
-    files = [directory / name for name in (CONFIGURATION, "passwd", "acl")]
-    wrong = [
-        f"'{file}' can be read by others than its owner"
-        for file in files
-        if file.exists() and file.stat().st_mode & 0o077
-    ]
+        if broker.users:
+            yield f"{node!r} has users and lets anyone in"
+        return
+    for name in (CONFIGURATION, "passwd", "acl"):
+        file = conf.path / conf.plan.directories[node] / name
+        if file.exists() and file.stat().st_mode & 0o077:
+            yield f"'{file}' can be read by others than its owner"
     needed: dict[str, dict[str, set[str]]] = {}  # user -> pattern -> rights
     for c in inbound:
         options = conf.brokers[c.at].bridges[c.connection].options
@@ -249,15 +233,14 @@ def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> list[s
     own = {b.username for b in conf.plan.brokers if b.node == node}
     for user in sorted({*needed, *broker.acl}):
         if user not in broker.users:
-            wrong.append(f"{node!r} has no password for the user {user!r}")
+            yield f"{node!r} has no password for the user {user!r}"
         granted: dict[str, set[str]] = {}
         for right, pattern in broker.acl.get(user, []):
             granted.setdefault(pattern, set()).update(GRANTED.get(right, set()))
         for pattern, rights in needed.get(user, {}).items():
             if rights - granted.get(pattern, set()):
-                wrong.append(f"{node!r} does not let {user!r} use {pattern!r} as its bridge does")
+                yield f"{node!r} does not let {user!r} use {pattern!r} as its bridge does"
         if user not in own:
             for pattern, rights in granted.items():
                 if rights - needed.get(user, {}).get(pattern, set()):
-                    wrong.append(f"{node!r} lets {user!r} use {pattern!r}, which no bridge needs")
-    return wrong
+                    yield f"{node!r} lets {user!r} use {pattern!r}, which no bridge needs"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from meshwright.errors import InputError
 
@@ -38,15 +39,7 @@ def covers(outer: str, inner: str) -> bool:
     (True, False)
 
     """
-    wide, narrow = outer.split("/"), inner.split("/")
-    if _separated_by_dollar(wide[0], narrow[0]):
-        return False
-    for i, level in enumerate(wide):
-        if level == "#":
-            return True
-        if i == len(narrow) or narrow[i] == "#" or level not in ("+", narrow[i]):
-            return False
-    return len(narrow) == len(wide)
+    return meet(outer, inner) == inner
 
 
 def meet(one: str, other: str) -> str | None:
@@ -58,13 +51,11 @@ def meet(one: str, other: str) -> str | None:
     ('a/b', None, 'a')
 
     """
-    a, b = one.split("/"), other.split("/")
-    if _separated_by_dollar(a[0], b[0]):
+    if _separated_by_dollar(one, other):
         return None
+    a, b = one.split("/"), other.split("/")
     shared: list[str] = []
-    for i in range(max(len(a), len(b))):
-        left = a[i] if i < len(a) else None
-        right = b[i] if i < len(b) else None
+    for i, (left, right) in enumerate(zip_longest(a, b)):
         if left == "#" or right == "#":  # the rest of the other pattern, which may be empty
             return "/".join([*shared, *(b[i:] if left == "#" else a[i:])])
         if left is None or right is None or (left != right and "+" not in (left, right)):
@@ -74,8 +65,8 @@ def meet(one: str, other: str) -> str | None:
 
 
 def _separated_by_dollar(one: str, other: str) -> bool:
-    """Return whether one first level begins with ``$`` and the other is a wildcard."""
-    return any(a.startswith("$") and b in WILDCARDS for a, b in ((one, other), (other, one)))
+    """Return whether one pattern begins with ``$`` and the other with a wildcard."""
+    return {one[:1], other[:1]} in ({"$", "+"}, {"$", "#"})
 
 
 def topic_error(pattern: str) -> str | None:
@@ -136,7 +127,8 @@ class PatternIndex:
 
     def overlapping(self, pattern: str) -> list[str]:
         """Return the patterns that share a name with this one, itself included if it is there."""
-        return sorted(set(_walk(self._root, pattern.split("/"), 0)))
+        found = set(_walk(self._root, pattern.split("/"), 0))
+        return sorted(other for other in found if not _separated_by_dollar(other, pattern))
 
     def covering(self, pattern: str) -> list[str]:
         """Return the patterns that cover this one, itself included if it is there."""
@@ -144,30 +136,22 @@ class PatternIndex:
 
 
 def _walk(place: _Level, levels: Sequence[str], i: int) -> Iterator[str]:
-    """Yield the patterns at and below `place` that overlap the levels from `i` on."""
+    """Yield the patterns at and below `place` that overlap the levels from `i` on.
+
+    That a wildcard at the first level does not match a ``$`` is left to the caller.
+    """
     wanted = levels[i] if i < len(levels) else None
     if wanted in (None, "#") and place.pattern is not None:
         yield place.pattern
-    if wanted is None or wanted in WILDCARDS:
-        near = list(place.below.items())
-    else:
-        near = [(k, place.below[k]) for k in {wanted, *WILDCARDS} if k in place.below]
-    for level, below in near:
-        if i == 0 and wanted is not None and _separated_by_dollar(level, wanted):
-            continue
+    all_levels = wanted is None or wanted in WILDCARDS
+    for level in place.below if all_levels else place.below.keys() & {wanted, *WILDCARDS}:
+        below = place.below[level]
         if level == "#" and below.pattern is not None:
             yield below.pattern
         elif wanted == "#":
-            yield from _everything(below)
+            yield from _walk(below, levels, i)
         elif wanted is not None and level != "#":
             yield from _walk(below, levels, i + 1)
-
-
-def _everything(place: _Level) -> Iterator[str]:
-    if place.pattern is not None:
-        yield place.pattern
-    for below in place.below.values():
-        yield from _everything(below)
 
 
 def all_meets(patterns: Iterable[str]) -> set[str]:

@@ -87,11 +87,12 @@ def write_local_copy(
         shutil.copytree(conf / directory, lab / directory)
         through = {v: port for (u, v), port in (via or {}).items() if u == node}
         dialled = {b.endpoint: through.get(b.node, ports[b.node]) for b in plan.brokers}
-        lines = _local_lines(conf / directory, lab / directory, ports[node], dialled, account)
+        paths = conf / directory, lab / directory
+        lines = _local_lines(*paths, ports[node], dialled, account, certificate)
         # Started as root, mosquitto would become another user, which may not read these files.
         text = HEAD + ("user root\n" if os.geteuid() == 0 else "")
         text += "".join(f"{line}\n" for line in (extra or {}).get(node, ()))
-        text += "".join(f"{_with_certificate(line, certificate)}\n" for line in lines)
+        text += "".join(f"{line}\n" for line in lines)
         target = lab / directory / CONFIGURATION
         target.write_text(text, encoding="utf-8")
         target.chmod(0o600)
@@ -99,12 +100,14 @@ def write_local_copy(
 
 
 def _local_lines(
-    source: Path, target: Path, port: int, dialled: Mapping[str, int], account: Mapping[str, str]
+    source: Path,
+    target: Path,
+    port: int,
+    dialled: Mapping[str, int],  # the local ports by endpoint
+    account: Mapping[str, str],  # what to append to the file of an option
+    certificate: str | None,
 ) -> Iterator[str]:
-    """Yield the lines of a configuration with everything that names its place replaced.
-
-    `dialled` are the local ports by endpoint; `account` is appended to the files of users.
-    """
+    """Yield the lines of a configuration with everything that names its place replaced."""
     name = f"'{source / CONFIGURATION}'"
     n_listeners = 0
     for line in (source / CONFIGURATION).read_text(encoding="utf-8").split("\n"):
@@ -148,15 +151,10 @@ def _local_lines(
             gap = "" if not before or before.endswith("\n") else "\n"
             own.write_text(before + gap + account[word], encoding="utf-8")
             yield f"{word} {own.name}"
+        elif certificate and (file := CERTIFICATES.get(word.removeprefix("bridge_"))):
+            yield f"{word} {Path(certificate).with_name(file)}"
         else:
             yield line
-
-
-def _with_certificate(line: str, certificate: str | None) -> str:
-    """Return a line with the lab's certificate or key if it names one."""
-    word = line.strip().partition(" ")[0]
-    name = CERTIFICATES.get(word.removeprefix("bridge_"))
-    return f"{word} {Path(certificate).with_name(name)}" if certificate and name else line
 
 
 def make_certificate(lab: Path) -> str:
@@ -169,13 +167,8 @@ def make_certificate(lab: Path) -> str:
         )
     place = lab.resolve() / "certificates"
     place.mkdir(mode=0o700)
-    done = subprocess.run(
-        [program, *CERTIFICATE_COMMAND.split()],
-        cwd=place,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [program, *CERTIFICATE_COMMAND.split()]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:]
         raise DeployError(f"openssl failed, so the lab has no certificate: {reason}")

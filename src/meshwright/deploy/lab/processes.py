@@ -11,12 +11,12 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from subprocess import DEVNULL, STDOUT, Popen
 from typing import NamedTuple
 
 from meshwright.errors import DeployError
@@ -74,13 +74,9 @@ def find_mosquitto() -> str:
 def start_broker(program: str, directory: Path) -> Process:
     """Start a broker in its directory; it outlives this process and logs to a file there."""
     with (directory / LOG).open("ab") as log:
-        child = subprocess.Popen(
-            [program, "-c", "mosquitto.conf"],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        command = [program, "-c", "mosquitto.conf"]
+        child = Popen(
+            command, cwd=directory, stdin=DEVNULL, stdout=log, stderr=STDOUT, start_new_session=True
         )
     child.returncode = 0  # nobody waits for it: no warning when it outlives the object
     return Process(child.pid, start_time(child.pid) or "ended at once")
