@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from meshwright.deploy.inventory import inventory_problems, raise_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
@@ -19,6 +19,7 @@ QOS = (0, 1, 2)
 COMPLETE = ("relay",)
 
 Publications = Sequence[tuple[str, str]]  # (node, topic)
+Published = Sequence[tuple[int, int]]  # the same by id, of topics that are carried
 
 
 def plan(
@@ -53,12 +54,13 @@ def plan(
     published = [(node_id[node], topic_id[topic]) for node, topic in heard]
     carried, added = attach_publishers(forest, edges, published)
     links = orient(carried)
+    dialled = [[links[edge] for edge in edges] for edges in carried]
     by_node = {broker.node: broker for broker in brokers}
     return Plan(
         brokers=tuple(by_node[node] for node in nodes),
         directories=directory_names(nodes),
         links=tuple((nodes[u], nodes[v]) for u, v in links.values()),
-        routes=routes_of(instance, forest, carried, links, published),
+        routes=routes_of(instance, forest, dialled, published),
         qos=qos,
         workload_digest=overlay.instance.digest,
         method=overlay.method,
@@ -128,7 +130,7 @@ def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> 
 
 
 def attach_publishers(
-    forest: Forest, edges: Sequence[Edge], published: Sequence[tuple[int, int]]
+    forest: Forest, edges: Sequence[Edge], published: Published
 ) -> tuple[list[list[Edge]], list[Edge]]:
     """Return each topic's tree followed by the links of nodes that only publish it, and new links.
 
@@ -168,30 +170,24 @@ def orient(carried: Iterable[Iterable[Edge]]) -> dict[Edge, Edge]:
 
 
 def routes_of(
-    instance: Instance,
-    forest: Forest,
-    carried: Sequence[Sequence[Edge]],
-    links: Mapping[Edge, Edge],
-    published: Iterable[tuple[int, int]],
+    instance: Instance, forest: Forest, edges: Sequence[Sequence[Edge]], published: Published
 ) -> tuple[Route, ...]:
-    """Return how each topic travels."""
+    """Return how each topic travels; `edges` are those of each topic as (from, to)."""
     nodes, names = list(instance.node_names), list(instance.topic_names)
     publishers = [set(wanted) for wanted in forest.subscribers]
     for node, t in published:
         publishers[t].add(node)
     patterns = [bridge_pattern(name) for name in names]
     examples = example_names(patterns)
-    routes = []
-    for t, (name, pattern) in enumerate(zip(names, patterns, strict=True)):
-        routes.append(
-            Route(
-                name=name,
-                pattern=pattern,
-                example=examples[pattern] if is_filter(name) else name,
-                subscribers=tuple(nodes[v] for v in forest.subscribers[t]),
-                publishers=tuple(nodes[v] for v in sorted(publishers[t])),
-                relays=tuple(nodes[v] for v in forest.relays[t]),
-                edges=tuple((nodes[u], nodes[v]) for u, v in map(links.__getitem__, carried[t])),
-            )
+    return tuple(
+        Route(
+            name=name,
+            pattern=pattern,
+            example=examples[pattern] if is_filter(name) else name,
+            subscribers=tuple(nodes[v] for v in forest.subscribers[t]),
+            publishers=tuple(nodes[v] for v in sorted(publishers[t])),
+            relays=tuple(nodes[v] for v in forest.relays[t]),
+            edges=tuple((nodes[u], nodes[v]) for u, v in edges[t]),
         )
-    return tuple(routes)
+        for t, (name, pattern) in enumerate(zip(names, patterns, strict=True))
+    )

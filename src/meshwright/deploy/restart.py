@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
@@ -126,29 +127,27 @@ class _LinesInForce:
             for pattern in {carrier.pattern for carrier in lines}:
                 self._names[pattern].append(name)
         self._last: dict[str, str] = {}  # node -> the name that was in its way
-        for carrier in before:
-            self._change(carrier, list.append)
+        self._change(before, list.append)
 
-    def _change(self, c: Carrier, change: Callable[[list[str], str], None]) -> None:
-        """Add a line to, or remove it from, the links of the names that it carries."""
-        for name in self._names[c.pattern]:
-            for one, other in ((c.at, c.to), (c.to, c.at)):
+    def _change(self, lines: Iterable[Carrier], change: Callable[[list[str], str], None]) -> None:
+        """Add lines to, or remove them from, the links of the names that they carry."""
+        for line in lines:
+            ways = ((line.at, line.to), (line.to, line.at))
+            for name, (one, other) in product(self._names[line.pattern], ways):
                 near = self._near[name].setdefault(one, {})
-                change(near.setdefault(other, []), c.at)
+                change(near.setdefault(other, []), line.at)
                 if not near[other]:
                     del near[other]
 
     def stop(self, node: str) -> None:
         """Remove a broker's lines."""
-        for carrier in self._now.pop(node, []):
-            self._change(carrier, list.remove)
+        self._change(self._now.pop(node, []), list.remove)
 
     def start(self, node: str) -> None:
         """Give a broker its new lines."""
         self.stop(node)
         self._now[node] = self._new.get(node, [])
-        for carrier in self._now[node]:
-            self._change(carrier, list.append)
+        self._change(self._now[node], list.append)
 
     def in_the_way(self, node: str) -> set[str]:
         """Return the brokers whose bridges would close a cycle with its new ones, if any do."""

@@ -133,9 +133,7 @@ class Client:
 class Clients:
     """The clients at all brokers that run. Use as a context: they disconnect at its end."""
 
-    def __init__(
-        self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str]
-    ) -> None:
+    def __init__(self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str]):
         run = os.urandom(4)
         self._clients = {node: Client(node, access, run, qos, topics) for node in nodes}
         self._next = 0
