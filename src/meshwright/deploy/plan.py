@@ -107,10 +107,7 @@ class Route:
         return frozenset(self.publishers).difference(self.subscribers, self.relays)
 
     def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
-        """Return which broker passes a message of `publisher` to each other broker it reaches.
-
-        `up` are the brokers that run, by default all; one that does not run passes nothing on.
-        """
+        """Return which broker that is up passes a message on to each one that it reaches."""
         near = neighbours(self.edges)
         open_to = set(near if up is None else up) - self.only_publish
         passed_on = {u: [v for v in others if v in open_to] for u, others in near.items()}
@@ -172,15 +169,12 @@ class Plan:
 
     @cached_property
     def lines(self) -> Mapping[Link, tuple[Line, ...]]:
-        """The topic lines of each link's bridge.
-
-        A topic needs no line of its own where a wider filter's line carries it already.
-        """
+        """The topic lines of each link's bridge."""
         routes = {route.name: route for route in self.routes}
         wider = nearest(wider_filters(list(routes)))
         found: dict[Link, list[Line]] = {link: [] for link in self.links}
         for name, route in routes.items():
-            carried = {
+            carried = {  # by the line of a wider filter: no line of its own is needed
                 edge
                 for wide in map(routes.__getitem__, wider.get(name, ()))
                 for edge in wide.edges

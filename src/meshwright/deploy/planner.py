@@ -75,10 +75,7 @@ def plan(
 def with_published(
     instance: Instance, publishers: Publications
 ) -> tuple[Instance, list[tuple[str, str]]]:
-    """Return the expanded instance with the published names that a filter matches.
-
-    The second value are the publications that no node wants.
-    """
+    """Return the instance expanded with names that filters match, and what no node wants."""
     known = set(instance.topic_names)
     filters = PatternIndex(filter(is_filter, known))
     names = {topic for _, topic in publishers if topic not in known}
@@ -88,12 +85,10 @@ def with_published(
 
 
 def check_topics(instance: Instance, unheard: Sequence[str]) -> None:
-    """Raise InputError with all topics that Mosquitto's files cannot hold.
-
-    A pattern that would also carry an `unheard` topic, which no node wants, is refused too.
-    """
+    """Raise InputError with all topics that Mosquitto's files cannot hold."""
     names = list(instance.topic_names)
     wrong = [f"topic {name!r} {reason}" for name in names if (reason := topic_error(name))]
+    # A pattern must not carry what no node wants, either.
     clashes = ambiguous_patterns({*names, *unheard})
     for name in sorted(clashes.keys() & set(names)):
         reason = "has a space, which cannot stand" if " " in name else "stands for nothing"
@@ -159,11 +154,9 @@ def attach_publishers(
 
 
 def orient(carried: Iterable[Iterable[Edge]]) -> dict[Edge, Edge]:
-    """Return each used link as (from, to): the end with fewer links dials, then the smaller id.
-
-    The dialling end keeps messages to send while a link is down, and an outer broker can usually
-    reach an inner one but not the other way round.
-    """
+    """Return each used link as (from, to): the end with fewer links dials, then the smaller id."""
+    # The dialling end keeps messages to send while a link is down, and an outer broker can usually
+    # reach an inner one but not the other way round.
     used = {edge for edges in carried for edge in edges}
     degree = Counter(node for edge in used for node in edge)
     return {(u, v): (v, u) if degree[v] < degree[u] else (u, v) for u, v in sorted(used)}

@@ -53,7 +53,7 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
     old, new = (conf if isinstance(conf, Conf) else read_conf(conf) for conf in (before, after))
     _check_comparable(old, new)
     both = [node for node in new.brokers if node in old.brokers]
-    bridges = [n for n in both if not _same_settings(old.brokers[n], new.brokers[n])]
+    bridges = [n for n in both if _settings(old.brokers[n]) != _settings(new.brokers[n])]
     passwords = {
         bridge.options["remote_username"]: bridge.options.get("remote_password", "")
         for broker in new.brokers.values()
@@ -170,10 +170,7 @@ class _LinesInForce:
 
 
 def owners_between(near: Near, node: str, ends: set[str]) -> set[str]:
-    """Return the owners of lines that join two of a node and its new neighbours, if any do.
-
-    The node's own lines do not count.
-    """
+    """Return the owners of others' lines that join two of a node and its new neighbours, if any."""
     start = {v: v for v in [node, *sorted(ends)]}  # from where each was reached first
     came = dict.fromkeys(start, "")
     queue = list(start)
@@ -212,16 +209,12 @@ def _check_comparable(old: Conf, new: Conf) -> None:
             )
 
 
-def _same_settings(one: BrokerConf, other: BrokerConf) -> bool:
-    """Return whether options and bridges are the same, in any order."""
-    bridges, others = (
-        sorted(
-            (b.name, sorted(b.options.items()), sorted(zip(b.lines, b.qos, strict=True)))
-            for b in broker.bridges
-        )
-        for broker in (one, other)
+def _settings(broker: BrokerConf) -> tuple[object, object]:
+    """Return the options and bridges of a broker, the same in whichever order they stand."""
+    return broker.options, sorted(
+        (b.name, sorted(b.options.items()), sorted(zip(b.lines, b.qos, strict=True)))
+        for b in broker.bridges
     )
-    return one.options == other.options and bridges == others
 
 
 def _same_access(one: BrokerConf, other: BrokerConf, passwords: Mapping[str, str]) -> bool:

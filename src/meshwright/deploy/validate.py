@@ -160,14 +160,12 @@ def find_cycle(carriers: Iterable[Carrier]) -> list[Carrier]:
 
 
 def find_doubled(carriers: Sequence[Carrier], conf: Conf) -> Carrier | None:
-    """Return a line whose bridge has another for the same name, where that gives two copies.
-
-    A private bridge of MQTT 3.1.1 gets one copy; one of MQTT 5 gets one for each line.
-    """
+    """Return a line whose bridge has another for the same name, where that gives two copies."""
     seen: set[tuple[str, int]] = set()
     for carrier in carriers:
         if carrier.bridge in seen:
             options = conf.brokers[carrier.at].bridges[carrier.connection].options
+            # A private bridge of MQTT 3.1.1 gets one copy; one of MQTT 5 gets one for each line.
             if options.get("bridge_protocol_version", "mqttv311") != "mqttv311":
                 return carrier
         seen.add(carrier.bridge)

@@ -136,10 +136,7 @@ class PatternIndex:
 
 
 def _walk(place: _Level, levels: Sequence[str], i: int) -> Iterator[str]:
-    """Yield the patterns at and below `place` that overlap the levels from `i` on.
-
-    That a wildcard at the first level does not match a ``$`` is left to the caller.
-    """
+    """Yield the patterns at and below `place` that overlap the levels from `i` on, ``$`` or not."""
     wanted = levels[i] if i < len(levels) else None
     if wanted in (None, "#") and place.pattern is not None:
         yield place.pattern

@@ -50,10 +50,8 @@ class Probe(NamedTuple):
 
 
 def link_probes(plan: Plan, up: Iterable[str]) -> list[Probe]:
-    """Return a probe for each direction of each link, with the first and last topic on it.
-
-    A bridge subscribes to its topics one after the other, so these two are enough.
-    """
+    """Return a probe for each direction of each link, with the first and last topic on it."""
+    # A bridge subscribes to its topics one after the other, so these two are enough.
     running = set(up)
     carried: dict[Link, list[Route]] = {}
     for route in plan.routes:

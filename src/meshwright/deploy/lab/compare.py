@@ -65,10 +65,7 @@ class Layout:
         return tuple((node, centre) for node in plan.nodes if node != centre)
 
     def lines(self, plan: Plan, u: str, v: str) -> str:
-        """Return the topic lines of the bridge that `u` has to `v`.
-
-        By topic, one of the lab's own comes last: when it works, all before it do.
-        """
+        """Return the topic lines of the bridge that `u` has to `v`."""
         takes = gives = ["#"] if self.mesh else list(plan.match_all)
         if self.by_topic:
             wanted, others = (
@@ -78,6 +75,7 @@ class Layout:
             takes = [*wanted, PROBE_TOPIC]
             gives = [*(others if self.mesh else published), PROBE_TOPIC]
         text = ""
+        # The lab's own topic comes last: when it works, all before it do.
         for pattern in sorted({*takes, *gives}, key=lambda p: (p == PROBE_TOPIC, p)):
             into, out = pattern in takes, pattern in gives
             if self.mesh:
@@ -110,10 +108,7 @@ def hub(plan: Plan) -> str:
 
 
 def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str] = ()) -> Plan:
-    """Write the configuration directory of a layout and return its plan; `settings` are global.
-
-    It has no users and no TLS: what is compared are links and messages.
-    """
+    """Write the configuration of a layout, without users and TLS, and return its plan."""
     links = layout.links(plan)
     brokers = {broker.node: broker for broker in plan.brokers}
     for node, broker in brokers.items():

@@ -62,16 +62,11 @@ def write_local_copy(
     lab: Path,
     ports: Mapping[str, int],
     *,
-    via: Mapping[Link, int] | None = None,
-    extra: Mapping[str, tuple[str, ...]] | None = None,
-    like: Access | None = None,
+    via: Mapping[Link, int] | None = None,  # links that go to another port here, a test's proxy
+    extra: Mapping[str, tuple[str, ...]] | None = None,  # lines to add at single brokers, in tests
+    like: Access | None = None,  # of a lab that runs: its account and certificates are kept
 ) -> Access:
-    """Write the copy of each broker's directory into `lab` and return how to reach the brokers.
-
-    `via` sends single links through another port of this machine (a proxy); `extra` adds lines to
-    the configuration of single brokers. The tests of faults use both. `like` keeps the account
-    and the certificates of a lab that runs already.
-    """
+    """Write the copy of each broker's directory into `lab` and return how to reach the brokers."""
     tls = tuple(broker.node for broker in plan.brokers if broker.tls)
     certificate = like.certificate if like else None
     if certificate is None and tls:

@@ -46,10 +46,8 @@ class Process(NamedTuple):
 
 
 def brokers_in(place: Path) -> list[Process]:
-    """Return the brokers that run in directories of a place (on Linux; elsewhere none).
-
-    A command that is killed right after it started a broker could not record it.
-    """
+    """Return the brokers that run in directories of a place (on Linux; elsewhere none)."""
+    # A command that is killed right after it started a broker could not record it.
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -190,10 +190,8 @@ def find_lab(conf: Path, place: Path | None = None) -> Lab:
 
 
 def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[int, int]:
-    """Stop the lab of a configuration directory; return (brokers stopped, brokers ended before).
-
-    Needs nothing but the lab's own directory: the configuration may be gone or changed.
-    """
+    """Stop the lab of a configuration directory; return (brokers stopped, brokers ended before)."""
+    # Needs nothing but the lab's own directory: the configuration may be gone or changed.
     where = lab_place(conf, place)
     state = _read_state(where)
     if state is None:
@@ -209,10 +207,8 @@ def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[
 
 
 def start_order(plan: Plan) -> list[list[str]]:
-    """Return the brokers in groups, those that are dialled before those that dial them.
-
-    A bridge that cannot connect waits many seconds before it tries again.
-    """
+    """Return the brokers in groups, those that are dialled before those that dial them."""
+    # A bridge that cannot connect waits many seconds before it tries again.
     dials: dict[str, set[str]] = {node: set() for node in plan.nodes}
     for u, v in plan.links:
         dials[u].add(v)

@@ -31,15 +31,14 @@ class Message(NamedTuple):
 class Traffic:
     """Messages on their way, and the record of their arrivals."""
 
-    def __init__(self, clients: Clients, messages: Sequence[Message], prefix: str = "") -> None:
+    def __init__(self, clients: Clients, messages: Sequence[Message], prefix: str, *, own: bool):
         self.messages = messages
         self.copies: list[Counter[str]] = [Counter() for _ in messages]  # by broker
         self.delays: list[int] = []  # nanoseconds, of awaited first copies
         self.n_renamed = 0  # arrivals under another topic than they were published on
         self.out_of_order: Counter[tuple[str, str, str]] = Counter()  # (broker, publisher, topic)
         self.storm = False  # messages were still arriving at the end
-        self._clients = clients
-        self._prefix = prefix
+        self._clients, self._prefix, self._own = clients, prefix, own
         self._first = clients.take_numbers(len(messages))
         self._waiting: dict[int, set[str]] = {}  # message -> brokers that have not got it yet
         self._sent_at: dict[int, int] = {}
@@ -48,15 +47,13 @@ class Traffic:
         awaited = sum(len(message.awaited) for message in messages)
         self._limit = STORM * (awaited + len(messages) + 1000)
 
-    def run(
-        self, window: int, patience: float, *, own: bool, on_progress: ProgressCallback | None
-    ) -> None:
+    def run(self, window: int, patience: float, on_progress: ProgressCallback | None) -> None:
         """Publish the messages, at most `window` under way, until all arrived or patience ends."""
         sent = 0
         progress = time.monotonic()
         while (sent < len(self.messages) or self._waiting) and not self.storm:
             while sent < len(self.messages) and len(self._waiting) < window:
-                self._publish(sent, own=own)
+                self._publish(sent)
                 sent += 1
             if self._read():
                 progress = time.monotonic()
@@ -81,9 +78,9 @@ class Traffic:
                 last = time.monotonic()
                 self.storm = self.storm or last > deadline
 
-    def _publish(self, number: int, *, own: bool) -> None:
+    def _publish(self, number: int) -> None:
         message = self.messages[number]
-        awaited = set(message.awaited) | ({message.publisher} if own else set())
+        awaited = set(message.awaited) | ({message.publisher} if self._own else set())
         if awaited:
             self._waiting[number] = awaited
         topic = self._prefix + message.topic
@@ -124,22 +121,16 @@ def send(
     clients: Clients,
     messages: Sequence[Message],
     *,
-    window: int = WINDOW,
-    prefix: str = "",
-    own: bool = True,
-    patience: float = PATIENCE,
-    quiet: float = QUIET_SECONDS,
+    window: int = WINDOW,  # messages under way at once
+    prefix: str = "",  # of the topics at the publisher's broker; messages arrive elsewhere without
+    own: bool = True,  # await the copy at the publisher's broker, too
+    patience: float = PATIENCE,  # seconds without an awaited arrival, after which the rest is lost
+    quiet: float = QUIET_SECONDS,  # without any arrival, to see unwanted copies before it ends
     on_progress: ProgressCallback | None = None,
 ) -> Traffic:
-    """Publish the messages and return the record of their arrivals.
-
-    With `prefix` they are published below it, and arrive with it at their own broker and without
-    it at the others. With `own` the copy at the publisher's broker is awaited too. It ends when all
-    have arrived, or when for `patience` seconds none did; then it waits for `quiet` seconds without
-    any arrival, to see unwanted copies.
-    """
-    traffic = Traffic(clients, messages, prefix)
-    traffic.run(window, patience, own=own, on_progress=on_progress)
+    """Publish the messages and return the record of their arrivals."""
+    traffic = Traffic(clients, messages, prefix, own=own)
+    traffic.run(window, patience, on_progress)
     traffic.settle(quiet)
     return traffic
 
@@ -147,15 +138,12 @@ def send(
 def draw_publishers(
     routes: Sequence[Route], up: Iterable[str], most: int | None, seed: int
 ) -> list[tuple[Route, str]]:
-    """Return (route, publisher) pairs: all of them, or at most `most` publishers a topic.
-
-    Only brokers that are up publish; where no publisher is listed, subscribers do. Equal seeds draw
-    equal publishers.
-    """
+    """Return (route, publisher) pairs: all that are up, or at most `most` publishers a topic."""
     running = set(up)
     draw = random.Random(seed)
     found = []
     for route in routes:
+        # Where no publisher is listed, subscribers publish.
         able = [node for node in route.publishers or route.subscribers if node in running]
         if most is not None and most < len(able):
             able = sorted(draw.sample(able, most))
