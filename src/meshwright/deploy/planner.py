@@ -45,7 +45,7 @@ def plan(
     instance, unheard = with_published(overlay.instance, publishers)
     check_topics(instance, [topic for _, topic in unheard])
     edges = overlay.edge_list()
-    forest = grow_trees(instance, edges, tree=tree, relay=complete == "relay")
+    forest = grow_trees(instance, edges, tree, relay=complete == "relay")
     if forest.disconnected:
         raise disconnected_error(overlay, instance, forest)
     node_id = {name: i for i, name in enumerate(nodes)}

@@ -51,9 +51,7 @@ class TreesConflict(Exception):  # noqa: N818 - a signal inside this file
     """Trees of crossing filters close a cycle: the filters share one when trees are grown again."""
 
 
-def grow_trees(
-    instance: Instance, edges: Iterable[Edge], *, tree: str = "shallow", relay: bool = False
-) -> Forest:
+def grow_trees(instance: Instance, edges: Iterable[Edge], tree: str, *, relay: bool) -> Forest:
     """Return a tree for each topic of an expanded instance, on the links of an overlay.
 
     With `relay`, subscribers that the topic's own sub-overlay does not connect are reached through

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from meshwright.errors import InputError
@@ -102,53 +101,45 @@ def is_allowed(character: str) -> bool:
     )
 
 
-@dataclass(slots=True)
-class _Level:
-    """A node of the index's trie: the patterns that begin with the levels on the way to it."""
-
-    below: dict[str, _Level] = field(default_factory=dict)
-    pattern: str | None = None
-
-
 class PatternIndex:
     """Patterns by their levels: finds those that overlap a pattern without trying them all."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._root = _Level()
+        self._below: dict[str, PatternIndex] = {}  # by the next level
+        self._pattern: str | None = None  # the one whose last level leads here
         for pattern in patterns:
             self.add(pattern)
 
     def add(self, pattern: str) -> None:
         """Add a pattern."""
-        place = self._root
+        place = self
         for level in pattern.split("/"):
-            place = place.below.setdefault(level, _Level())
-        place.pattern = pattern
+            place = place._below.setdefault(level, PatternIndex())
+        place._pattern = pattern
 
     def overlapping(self, pattern: str) -> list[str]:
         """Return the patterns that share a name with this one, itself included if it is there."""
-        found = set(_walk(self._root, pattern.split("/"), 0))
+        found = set(self._overlapping(pattern.split("/"), 0))
         return sorted(other for other in found if not _separated_by_dollar(other, pattern))
 
     def covering(self, pattern: str) -> list[str]:
         """Return the patterns that cover this one, itself included if it is there."""
         return [other for other in self.overlapping(pattern) if covers(other, pattern)]
 
-
-def _walk(place: _Level, levels: Sequence[str], i: int) -> Iterator[str]:
-    """Yield the patterns at and below `place` that overlap the levels from `i` on, ``$`` or not."""
-    wanted = levels[i] if i < len(levels) else None
-    if wanted in (None, "#") and place.pattern is not None:
-        yield place.pattern
-    all_levels = wanted is None or wanted in WILDCARDS
-    for level in place.below if all_levels else place.below.keys() & {wanted, *WILDCARDS}:
-        below = place.below[level]
-        if level == "#" and below.pattern is not None:
-            yield below.pattern
-        elif wanted == "#":
-            yield from _walk(below, levels, i)
-        elif wanted is not None and level != "#":
-            yield from _walk(below, levels, i + 1)
+    def _overlapping(self, levels: Sequence[str], i: int) -> Iterator[str]:
+        """Yield the patterns at and below this level that overlap the levels from `i` on."""
+        wanted = levels[i] if i < len(levels) else None
+        if wanted in (None, "#") and self._pattern is not None:
+            yield self._pattern
+        all_levels = wanted is None or wanted in WILDCARDS
+        for level in self._below if all_levels else self._below.keys() & {wanted, *WILDCARDS}:
+            below = self._below[level]
+            if level == "#" and below._pattern is not None:
+                yield below._pattern
+            elif wanted == "#":
+                yield from below._overlapping(levels, i)
+            elif wanted is not None and level != "#":
+                yield from below._overlapping(levels, i + 1)
 
 
 def all_meets(patterns: Iterable[str]) -> set[str]:
@@ -217,11 +208,8 @@ def representative_names(patterns: Iterable[str]) -> list[str]:
 
 def wider_filters(patterns: Sequence[str]) -> dict[str, list[str]]:
     """Return the filters of a list that strictly cover each pattern, where there are any."""
-    filters = [pattern for pattern in patterns if is_filter(pattern)]
-    if not filters:
-        return {}
-    index = PatternIndex(filters)
-    found = {p: [wide for wide in index.covering(p) if wide != p] for p in patterns}
+    filters = PatternIndex(filter(is_filter, patterns))
+    found = {p: [wide for wide in filters.covering(p) if wide != p] for p in patterns}
     return {pattern: wider for pattern, wider in found.items() if wider}
 
 
