@@ -111,17 +111,15 @@ def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> 
         "would miss messages and nothing was written:\n  " + "\n  ".join(rows) + "\n"
     )
     if instance.digest != overlay.instance.digest and overlay.connected:
-        text += (
-            "Filters make their nodes subscribers of what they match, and the overlay was designed "
-            "without that. Expand the workload with `meshwright deploy expand W -o W2`, design on "
-            "W2, or pass --complete relay."
+        return InputError(
+            text + "Filters make their nodes subscribers of what they match, and the overlay was "
+            "designed without that. Expand the workload with `meshwright deploy expand W -o W2`, "
+            "design on W2, or pass --complete relay."
         )
-    else:
-        text += (
-            "Design a complete overlay, or pass --complete relay to reach them via relays where "
-            "the links allow it."
-        )
-    return InputError(text)
+    return InputError(
+        text + "Design a complete overlay, or pass --complete relay to reach them via relays "
+        "where the links allow it."
+    )
 
 
 def attach_publishers(

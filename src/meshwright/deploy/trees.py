@@ -19,13 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.deploy.kernels.trees import (
-    Loads,
-    balanced_tree,
-    components,
-    new_graph,
-    shallow_tree,
-)
+from meshwright.deploy.kernels import trees as kernels
 from meshwright.deploy.plan import neighbours, search
 from meshwright.errors import unknown_choice
 from meshwright.model.instance import Instance, subscribers_of
@@ -187,18 +181,18 @@ class _Grower:
         flags = np.zeros(len(links), np.bool_)
         if forced:
             flags[np.searchsorted(links, [self.edge_id[edge] for edge in forced])] = True
-        part_of = components(len(nodes), u, v)
+        part_of = kernels.components(len(nodes), u, v)
         chosen = np.zeros(len(links), np.bool_)
         for part in np.unique(part_of):
             some, here = np.flatnonzero(part_of == part), np.flatnonzero(part_of[u] == part)
             ends = np.searchsorted(some, u[here]), np.searchsorted(some, v[here])
-            graph = new_graph(len(some), *ends, flags[here])
+            graph = kernels.new_graph(len(some), *ends, flags[here])
             if self.balanced:
                 # Copies: the tree may be grown again with relays, and is counted once it stands.
                 loads = self.link_load.copy(), brokers[some], self.broker_load.copy()
-                via = balanced_tree(graph, Loads(links[here], *loads))
+                via = kernels.balanced_tree(graph, kernels.Loads(links[here], *loads))
             else:
-                via = shallow_tree(graph, np.zeros(len(some), np.int64)).via
+                via = kernels.shallow_tree(graph, np.zeros(len(some), np.int64)).via
             chosen[here[via[via >= 0]]] = True
         return [self.edges[i] for i in links[chosen].tolist()]
 
