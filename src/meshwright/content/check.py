@@ -16,13 +16,7 @@ import numpy.typing as npt
 
 from meshwright.content.kernels.check import BrokerBoxes, Served, find_faults
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import (
-    Leaves,
-    SubscriberRows,
-    leaves_of,
-    subscribers_of,
-    with_columns,
-)
+from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of, subscribers_of
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.threads import in_parts
@@ -124,7 +118,7 @@ def check_tables(
     named = (broker >= 0) & (broker < problem.tree.n_brokers)
     claimed[subscriber[known]] = np.where(named, broker, -1)[known]
     claimed[n_rows != 1] = -1
-    attached = with_columns(subscribers_of(problem, claimed), Attached, n_rows)
+    attached = Attached(*(*subscribers_of(problem, claimed).columns, n_rows))
     boxes, unusable = sort_boxes(problem, box_broker, box_low, box_high)
     faults = faults_task(problem, boxes)(attached)
     found = []

@@ -3,13 +3,14 @@
 A question about all subscribers is a function of a batch, and a function that combines two results.
 In memory there is one batch. On Spark (`spark_subscribers`) each task applies the same function to
 its batches. So the checker, the bound and `slp` have one definition for both, and equal results.
+The functions must be picklable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from meshwright.model.density import DensityTable
 from meshwright.model.problem import Problem
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.threads import in_parts
+
+if TYPE_CHECKING:
+    from meshwright.content.spark_subscribers import SparkTable
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -44,88 +48,49 @@ class SubscriberRows:
         """The number of rows."""
         return len(self.ids)
 
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays, in the order of the fields."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
     def pick(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
         """Return some of the rows."""
-        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return type(self)(*(column[rows] for column in self.columns))
 
     def joined(self, other: Self) -> Self:
         """Return these rows followed by others."""
-        columns = [
-            (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        ]
-        return type(self)(*map(np.concatenate, columns))
+        return type(self)(*map(np.concatenate, zip(self.columns, other.columns, strict=True)))
 
 
 S = TypeVar("S", bound=SubscriberRows)
-S_co = TypeVar("S_co", bound=SubscriberRows, covariant=True)
 T = TypeVar("T")
 
 
-class SubscriberTable(Protocol[S_co]):
-    """Rows of subscribers that can be summed up; functions given must be picklable."""
+class InMemory(Generic[S]):
+    """A table of subscribers in one batch; `SparkTable` answers the same questions for many."""
 
-    @property
-    def size(self) -> int:
-        """The number of rows, at least 1."""
-
-    def reduce(self, summarize: Callable[[S_co], T], combine: Callable[[T, T], T]) -> T:
-        """Return the summary of all rows, combined from those of batches in any order."""
-
-    def count(self, words_of: Callable[[S_co], Words]) -> tuple[Words, Ints]:
-        """Return the distinct rows of words, sorted, and how many subscribers have each."""
-
-    def sums(
-        self, rows_of: Callable[[S_co], tuple[Ints, Ints, Ints]]
-    ) -> Callable[[int], tuple[Ints, Ints]]:
-        """Sum rows of (group, item, count); return a function that gives a group's items, sums."""
-
-    def ids_at(self, spot_of: Callable[[S_co], Targets], spot: Ints, place: Ints) -> Ints:
-        """Return the ids that have `place` smaller ids in the same spot.
-
-        `spot_of` gives the spot of each row, -1 for none.
-        """
-
-    def fit(
-        self,
-        target_of: Callable[[S_co], Targets],
-        loads: Ints,
-        alpha: int,
-        density: DensityTable,
-    ) -> tuple[Boxes, Targets]:
-        """Return at most alpha boxes for each target around its rows, and the target of each box.
-
-        `target_of` gives the target of each row, -1 for none; `loads` counts the rows by target.
-        """
-
-
-class InMemory(Generic[S_co]):
-    """A table of one batch."""
-
-    def __init__(self, rows: S_co) -> None:
+    def __init__(self, rows: S) -> None:
         self.rows = rows
+        self.size = rows.size
 
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return self.rows.size
-
-    def reduce(self, summarize: Callable[[S_co], T], combine: Callable[[T, T], T]) -> T:
-        """Return the summary of the rows."""
+    def reduce(self, summarize: Callable[[S], T], combine: Callable[[T, T], T]) -> T:
+        """Return the summary of all rows, combined from those of batches in any order."""
         del combine
         return summarize(self.rows)
 
-    def count(self, words_of: Callable[[S_co], Words]) -> tuple[Words, Ints]:
+    def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Ints]:
         """Return the distinct rows of words, sorted, and how many subscribers have each."""
         masks, _, counts = group_rows(words_of(self.rows))
         return masks, counts
 
     def sums(
-        self, rows_of: Callable[[S_co], tuple[Ints, Ints, Ints]]
+        self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]
     ) -> Callable[[int], tuple[Ints, Ints]]:
-        """Return a function that gives a group's items and counts."""
+        """Sum rows of (group, item, count); return a function that gives a group's items, sums.
+
+        The rows of a batch are distinct and sorted.
+        """
         group, item, count = rows_of(self.rows)
-        order = np.argsort(group, kind="stable")
-        group, item, count = group[order], item[order], count[order]
 
         def of_group(number: int) -> tuple[Ints, Ints]:
             first, last = np.searchsorted(group, [number, number + 1])
@@ -133,28 +98,28 @@ class InMemory(Generic[S_co]):
 
         return of_group
 
-    def ids_at(self, spot_of: Callable[[S_co], Targets], spot: Ints, place: Ints) -> Ints:
-        """Return the ids that have `place` smaller ids in the same spot."""
+    def ids_at(self, spot_of: Callable[[S], Targets], spot: Ints, place: Ints) -> Ints:
+        """Return the ids that have `place` smaller ids in the same spot.
+
+        `spot_of` gives the spot of each row, -1 for none.
+        """
         spots = spot_of(self.rows)
         order = np.lexsort((self.rows.ids, spots))
         found: Ints = self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
         return found
 
     def fit(
-        self,
-        target_of: Callable[[S_co], Targets],
-        loads: Ints,
-        alpha: int,
-        density: DensityTable,
+        self, target_of: Callable[[S], Targets], loads: Ints, alpha: int, density: DensityTable
     ) -> tuple[Boxes, Targets]:
-        """Return boxes for each target around its rows, and the target of each box."""
+        """Return at most alpha boxes for each target around its rows, and the target of each box.
+
+        `target_of` gives the target of each row, -1 for none; `loads` counts the rows by target.
+        """
         boxes = Boxes(self.rows.low, self.rows.high)
         return fit_groups(boxes, target_of(self.rows), len(loads), alpha, density)
 
 
-def with_columns(rows: SubscriberRows, kind: type[S], *columns: npt.NDArray[np.generic]) -> S:
-    """Return the rows as a subclass that has more columns."""
-    return kind(*(getattr(rows, field.name) for field in fields(SubscriberRows)), *columns)
+SubscriberTable: TypeAlias = "InMemory[S] | SparkTable[S]"
 
 
 def subscribers_of(problem: Problem, broker: npt.ArrayLike = -1) -> SubscriberRows:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,6 @@ from meshwright.content.subscribers import (
     SubscriberTable,
     Targets,
     Words,
-    with_columns,
 )
 from meshwright.runtime.kernels.random import streams
 from meshwright.runtime.threads import in_parts
@@ -52,7 +51,7 @@ class Members(SubscriberRows):
     key: Ints  # int64[n], place on a Hilbert curve through the boxes of all members
 
 
-MemberTable = SubscriberTable[Members]
+MemberTable: TypeAlias = "SubscriberTable[Members]"
 WordsOf = Callable[[Members], Words]
 
 
@@ -61,7 +60,8 @@ def members_of(rows: SubscriberRows, leaves: Leaves, target_of_leaf: Ints, frame
     n_targets = int(target_of_leaf.max()) + 1
     targets = np.zeros((rows.size, -(-n_targets // 64)), np.uint64)
     join_leaves(leaves.in_time(rows), target_of_leaf, targets)
-    return with_columns(rows, Members, targets, box_keys(rows.low, rows.high, frame))
+    columns = *rows.columns, targets, box_keys(rows.low, rows.high, frame)
+    return Members(*columns)
 
 
 def frame_of_rows(rows: SubscriberRows) -> Frame:

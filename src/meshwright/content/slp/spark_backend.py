@@ -197,8 +197,8 @@ class SparkBackend:
 
 
 def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Targets]) -> SubscriberRows:
-    columns = rows.ids, rows.location, rows.low, rows.high, rows.max_delay
-    return SubscriberRows(*columns, broker_of(rows))
+    ids, location, low, high, max_delay, *_ = rows.columns
+    return SubscriberRows(ids, location, low, high, max_delay, broker_of(rows))
 
 
 def check_on_spark(
