@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import reduce
 from pathlib import Path
 from typing import Any, Generic
 from uuid import uuid4
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -30,7 +31,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from meshwright.content.boxes import Boxes, coarser, fit_boxes, outermost
+from meshwright.content.boxes import Boxes, coarser, fit_boxes, from_corners, outermost
 from meshwright.content.methods.flow import group_rows
 from meshwright.content.problem.dataset import lists, matrix_of
 from meshwright.content.subscribers import Ints, S, SubscriberRows, T, Targets, Words
@@ -42,25 +43,12 @@ Batches = Iterator[pa.RecordBatch]
 
 MOST_BOXES = 1 << 18  # of a target that its filter is fitted to; of more, boxes around runs of them
 
-_NUMBERS = ArrayType(DoubleType())
 _TYPES = {
-    "subscriber": IntegerType(),
-    "location": _NUMBERS,
-    "low": _NUMBERS,
-    "high": _NUMBERS,
+    **dict.fromkeys(("location", "low", "high"), ArrayType(DoubleType())),
     "max_delay": DoubleType(),
-    "broker": IntegerType(),
-    "targets": BinaryType(),
-    "key": LongType(),
-    "n_rows": LongType(),
-    # Results of tasks.
-    "words": BinaryType(),
-    "n": LongType(),
-    "group": IntegerType(),
-    "item": LongType(),
-    "spot": IntegerType(),
-    "target": IntegerType(),
-    "place": IntegerType(),
+    **dict.fromkeys(("subscriber", "broker", "group", "spot", "target", "place"), IntegerType()),
+    **dict.fromkeys(("key", "n_rows", "n", "item"), LongType()),
+    **dict.fromkeys(("targets", "words"), BinaryType()),
 }
 
 
@@ -73,28 +61,19 @@ SPOTS, TARGET_BOXES = _schema(["spot", "subscriber"]), _schema(["target", "place
 
 
 class SparkTable(Generic[S]):
-    """A table of subscribers on Spark: a `SubscriberTable` whose rows have the type `kind`."""
+    """A table of subscribers on Spark, as `InMemory` describes it; its rows have the type `kind`.
+
+    `frame` has the columns of `schema_of(kind)`; `scratch` gives paths for intermediate files, on
+    storage that all tasks share.
+    """
 
     def __init__(
         self, frame: DataFrame, kind: type[S], size: int, scratch: Callable[[str], Path]
     ) -> None:
-        """Take a frame with the columns of `schema_of(kind)`.
-
-        `scratch` gives paths for intermediate files, on storage that all tasks share.
-        """
         self.frame = frame.select(*schema_of(kind).names)
+        self.size = size
         self._kind = kind
-        self._size = size
         self._scratch = scratch
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return self._size
-
-    @property
-    def _spark(self) -> SparkSession:
-        return self.frame.sparkSession
 
     def reduce(self, summarize: Callable[[S], T], combine: Callable[[T, T], T]) -> T:
         """Return the summary of all rows: tasks combine those of their batches, then the driver."""
@@ -103,95 +82,73 @@ class SparkTable(Generic[S]):
             results.mkdir()
 
             def task(batches: Batches) -> Batches:
-                summarize, combine = received(plan)[1:]
-                parts = (summarize(rows) for rows in _rows(batches, plan))
-                total = _combined(parts, combine)
-                if total is not None:
-                    _write_result(results, total)
+                kind, summarize, combine = received(plan)
+                parts = (summarize(from_batch(batch, kind)) for batch in batches if batch.num_rows)
+                first = next(parts, None)
+                if first is not None:
+                    _write_result(results, reduce(combine, parts, first))
                 yield from ()
 
             self.frame.mapInArrow(task, NOTHING).collect()
-            found: T | None = _combined(
-                (mapped(path) for path in sorted(results.glob("[!.]*"))), combine
-            )
+            found: T = reduce(combine, map(mapped, sorted(results.glob("[!.]*"))))
             shutil.rmtree(results, ignore_errors=True)
-        assert found is not None, "a table has at least one row"
         return found
 
     def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Ints]:
         """Return the distinct rows of words, sorted, and how many subscribers have each."""
-        with self._shipped(words_of) as plan:
 
-            def task(batches: Batches) -> Batches:
-                for rows in _rows(batches, plan):
-                    words, _, counts = group_rows(received(plan)[1](rows))
-                    yield _batch(COUNTS, binary(words), counts)
+        def counted(_rows: S, words: Words) -> pa.RecordBatch:
+            distinct, _, counts = group_rows(words)
+            return _batch(COUNTS, binary(distinct), counts)
 
-            summed = self.frame.mapInArrow(task, COUNTS).groupBy("words").agg(F.sum("n").alias("n"))
-            found = one_batch(summed.toArrow())
-        words, place, _ = group_rows(words_in(found.column("words")))
-        counts = np.empty(len(words), np.int64)
-        counts[place] = found.column("n").to_numpy()
-        return words, counts
+        with self._mapped(words_of, counted, COUNTS) as rows:
+            found = rows.groupBy("words").agg(F.sum("n").alias("n")).toArrow()
+        words = words_in(found.column("words").combine_chunks())
+        order = np.lexsort(words.T[::-1])
+        return words[order], found.column("n").to_numpy()[order]
 
     def sums(
         self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]
     ) -> Callable[[int], tuple[Ints, Ints]]:
         """Sum rows of (group, item, count); return a function that gives a group's items, sums."""
+
+        def as_batch(_rows: S, found: tuple[Ints, Ints, Ints]) -> pa.RecordBatch:
+            return _batch(SUMS, found[0].astype(np.int32), *found[1:])
+
         table = self._scratch(f"sums-{uuid4().hex}")
-        with self._shipped(rows_of) as plan:
-
-            def task(batches: Batches) -> Batches:
-                for rows in _rows(batches, plan):
-                    group, item, count = received(plan)[1](rows)
-                    yield _batch(SUMS, group.astype(np.int32), item, count)
-
-            summed = self.frame.mapInArrow(task, SUMS).groupBy("group", "item")
-            rows = summed.agg(F.sum("n").alias("n")).where("n != 0").repartition("group")
-            rows.write.partitionBy("group").parquet(uri(table))
+        with self._mapped(rows_of, as_batch, SUMS) as rows:
+            summed = rows.groupBy("group", "item").agg(F.sum("n").alias("n")).where("n != 0")
+            summed.repartition("group").write.partitionBy("group").parquet(uri(table))
 
         def of_group(number: int) -> tuple[Ints, Ints]:
-            parts = [np.zeros((0, 2), np.int64)]
-            for path in sorted((table / f"group={number}").glob("*.parquet")):
-                part = pq.ParquetFile(path).read(["item", "n"])
-                parts.append(np.column_stack([column.to_numpy() for column in part.columns]))
-            items, counts = np.concatenate(parts).T
-            return items, counts
+            part = table / f"group={number}"
+            if not part.exists():
+                return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            items, counts = pq.read_table(part, columns=["item", "n"]).columns
+            return items.to_numpy(), counts.to_numpy()
 
         return of_group
 
     def ids_at(self, spot_of: Callable[[S], Targets], spot: Ints, place: Ints) -> Ints:
         """Return the ids that have `place` smaller ids in the same spot."""
-        asked = pa.table(
-            {
-                "spot": pa.array(spot.astype(np.int32)),
-                "place": pa.array((place + 1).astype(np.int32)),
-                "number": pa.array(np.arange(len(spot), dtype=np.int32)),
-            }
-        )
-        with self._shipped(spot_of) as plan:
 
-            def task(batches: Batches) -> Batches:
-                for rows in _rows(batches, plan):
-                    spots = received(plan)[1](rows)
-                    here = np.flatnonzero(spots >= 0)
-                    yield _batch(SPOTS, spots[here], rows.ids[here].astype(np.int32))
+        def in_spots(rows: S, spots: Targets) -> pa.RecordBatch:
+            here = np.flatnonzero(spots >= 0)
+            return _batch(SPOTS, spots[here], rows.ids[here].astype(np.int32))
 
+        asked = {"spot": spot, "place": place + 1, "number": np.arange(len(spot))}
+        wanted = pa.table({name: pa.array(column, pa.int32()) for name, column in asked.items()})
+        with self._mapped(spot_of, in_spots, SPOTS) as rows:
             by_id = Window.partitionBy("spot").orderBy("subscriber")
-            rows = self.frame.mapInArrow(task, SPOTS)
             rows = rows.withColumn("place", F.row_number().over(by_id))
-            wanted = F.broadcast(self._spark.createDataFrame(asked))
-            found = rows.join(wanted, ["spot", "place"]).select("number", "subscriber").toArrow()
+            places = F.broadcast(self.frame.sparkSession.createDataFrame(wanted))
+            found = rows.join(places, ["spot", "place"]).select("number", "subscriber").toArrow()
         ids = np.empty(len(spot), np.int64)
         ids[found.column("number").to_numpy()] = found.column("subscriber").to_numpy()
         return ids
 
     def fit(
-        self,
-        target_of: Callable[[S], Targets],
-        loads: Ints,
-        alpha: int,
-        density: DensityTable,
+        self, target_of: Callable[[S], Targets], loads: Ints, alpha: int, density: DensityTable
     ) -> tuple[Boxes, Targets]:
         """Return at most alpha boxes for each target around its rows, and the target of each box.
 
@@ -199,30 +156,26 @@ class SparkTable(Generic[S]):
         filter, and if these are still many, boxes around runs of them.
         """
         many = np.flatnonzero(loads > MOST_BOXES)
-        with self._shipped(target_of) as plan:
 
-            def task(batches: Batches) -> Batches:
-                for rows in _rows(batches, plan):
-                    target = received(plan)[1](rows)
-                    corners = Boxes(rows.low, rows.high).corners
-                    few = np.flatnonzero((target >= 0) & ~np.isin(target, many))
-                    yield _box_batch(target[few], corners[few])
-                    for one in many.tolist():
-                        outer = outermost(corners[target == one])
-                        yield _box_batch(np.full(len(outer), one), outer)
+        def boxes_of(rows: S, target: Targets) -> pa.RecordBatch:
+            corners = Boxes(rows.low, rows.high).corners
+            few = (target >= 0) & ~np.isin(target, many)
+            kept = [(target[few], corners[few])]
+            for one in many.tolist():
+                outer = outermost(corners[target == one])
+                kept.append((np.full(len(outer), one, np.int32), outer))
+            return _box_batch(*map(np.concatenate, zip(*kept, strict=True)))
 
-            def fit_target(rows: pa.Table) -> pa.Table:
-                corners = coarser(_corners_in(rows), MOST_BOXES)
-                target = rows.column("target")[0].as_py()
-                fitted = fit_boxes(corners, alpha, density)
-                return pa.Table.from_batches([_box_batch(np.full(len(fitted), target), fitted)])
+        def fit_target(rows: pa.Table) -> pa.Table:
+            fitted = fit_boxes(coarser(_corners_in(rows), MOST_BOXES), alpha, density)
+            target = rows.column("target")[0].as_py()
+            return pa.Table.from_batches([_box_batch(np.full(len(fitted), target), fitted)])
 
-            by_target = self.frame.mapInArrow(task, TARGET_BOXES).groupBy("target")
-            found = by_target.applyInArrow(fit_target, TARGET_BOXES).toArrow()
+        with self._mapped(target_of, boxes_of, TARGET_BOXES) as rows:
+            found = rows.groupBy("target").applyInArrow(fit_target, TARGET_BOXES).toArrow()
         found = found.sort_by([("target", "ascending"), ("place", "ascending")])
         target = np.array(found.column("target").to_numpy(), np.int32)
-        corners = _corners_in(found)
-        return Boxes(corners[:, 0].copy(), corners[:, 1].copy()), target
+        return from_corners(_corners_in(found)), target
 
     def mapped_to(
         self,
@@ -232,14 +185,31 @@ class SparkTable(Generic[S]):
         partition_by: Sequence[str] = (),
     ) -> None:
         """Write the rows, of type `kind`, that a function returns for each batch."""
-        with self._shipped(change) as plan:
+
+        def as_batch(_rows: S, changed: SubscriberRows) -> pa.RecordBatch:
+            return to_batch(changed)
+
+        with self._mapped(change, as_batch, schema_of(kind)) as rows:
+            rows.write.partitionBy(*partition_by).parquet(uri(path))
+
+    @contextmanager
+    def _mapped(
+        self,
+        function: Callable[[S], T],
+        as_batch: Callable[[S, T], pa.RecordBatch],
+        schema: StructType,
+    ) -> Iterator[DataFrame]:
+        """Give the frame of the batches that tasks make of rows and a function's value of them."""
+        with self._shipped(function) as plan:
 
             def task(batches: Batches) -> Batches:
-                for rows in _rows(batches, plan):
-                    yield to_batch(received(plan)[1](rows))
+                kind, function = received(plan)
+                for batch in batches:
+                    if batch.num_rows:
+                        rows = from_batch(batch, kind)
+                        yield as_batch(rows, function(rows))
 
-            rows = self.frame.mapInArrow(task, schema_of(kind))
-            rows.write.partitionBy(*partition_by).parquet(uri(path))
+            yield self.frame.mapInArrow(task, schema)
 
     @contextmanager
     def _shipped(self, *functions: Callable[..., Any]) -> Iterator[Path]:
@@ -249,21 +219,6 @@ class SparkTable(Generic[S]):
         ship(plan, (self._kind, *functions))
         yield plan
         plan.unlink(missing_ok=True)
-
-
-def _rows(batches: Batches, plan: Path) -> Iterator[Any]:
-    """Yield the batches that have rows, in the type of a plan."""
-    kind = received(plan)[0]
-    return (from_batch(batch, kind) for batch in batches if batch.num_rows)
-
-
-def _combined(parts: Iterator[T], combine: Callable[[T, T], T]) -> T | None:
-    """Return all parts combined, None if there is none."""
-    total = next(parts, None)
-    if total is not None:
-        for part in parts:
-            total = combine(total, part)
-    return total
 
 
 def _write_result(directory: Path, value: Any) -> None:
@@ -293,7 +248,7 @@ def from_batch(batch: pa.RecordBatch, kind: type[S]) -> S:
 
 def to_batch(rows: SubscriberRows) -> pa.RecordBatch:
     """Return rows as a batch."""
-    columns = (_column(getattr(rows, field.name)) for field in fields(rows)[1:])
+    columns = map(_column, rows.columns[1:])
     return _batch(schema_of(type(rows)), rows.ids.astype(np.int32), *columns)
 
 
@@ -325,14 +280,8 @@ def words_in(column: pa.Array) -> Words:
 def binary(words: Words) -> pa.Array:
     """Return rows of words as a column of binary values."""
     n, k = words.shape
-    offsets = np.arange(0, 8 * n * k + 1, 8 * k, dtype=np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(words))]
-    return pa.Array.from_buffers(pa.binary(), n, buffers)
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """Return a collected table of at least one row as one batch."""
-    return table.combine_chunks().to_batches()[0]
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(words))]
+    return pa.Array.from_buffers(pa.binary(8 * k), n, buffers).cast(pa.binary())
 
 
 def _batch(schema: StructType, *columns: Any) -> pa.RecordBatch:
