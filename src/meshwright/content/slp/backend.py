@@ -1,51 +1,33 @@
-"""What `slp` needs of the place where subscribers are, and the backend in memory."""
+"""Where `slp` keeps subscribers while it moves them: the backend in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from meshwright.content.problem import Problem
-from meshwright.content.slp.members import Members, MemberTable, frame_of_rows, members_of
+from meshwright.content.slp.members import Members, frame_of_rows, members_of
 from meshwright.content.subscribers import (
     InMemory,
     Ints,
     SubscriberRows,
-    SubscriberTable,
     Targets,
     leaves_of,
     subscribers_of,
 )
 
-
-class Backend(Protocol):
-    """All subscribers, and the broker that each is at: the publisher at first, -1 for none."""
-
-    def count(self, broker: int) -> int:
-        """Return the number of subscribers at a broker."""
-
-    def subscribers(self, brokers: Sequence[int]) -> SubscriberTable[SubscriberRows]:
-        """Return the subscribers at some brokers."""
-
-    def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> MemberTable:
-        """Return the subscribers at some brokers, with the targets that are in time for them.
-
-        `target_of_leaf` gives the target that each leaf belongs to, -1 for none.
-        """
-
-    def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
-        """Move the rows of a table of this backend to the broker that `broker_of` gives each."""
+if TYPE_CHECKING:
+    from meshwright.content.slp.spark_backend import SparkBackend
 
 
 class MemoryBackend:
-    """Subscribers in memory."""
+    """All subscribers, and the broker that each is at: the publisher at first, -1 for none."""
 
     def __init__(self, problem: Problem) -> None:
         self.broker = np.full(problem.n_subscribers, problem.tree.publisher, np.int32)
         self._problem = problem
-        self._leaves = leaves_of(problem)
 
     def count(self, broker: int) -> int:
         """Return the number of subscribers at a broker."""
@@ -57,10 +39,16 @@ class MemoryBackend:
         return InMemory(subscribers_of(self._problem, self.broker).pick(rows))
 
     def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> InMemory[Members]:
-        """Return the subscribers at some brokers as members."""
-        rows = self.subscribers(brokers).rows
-        return InMemory(members_of(rows, self._leaves, target_of_leaf, frame_of_rows(rows)))
+        """Return the subscribers at some brokers, with the targets that are in time for them.
 
-    def move(self, table: InMemory[Any], broker_of: Callable[[Any], Targets]) -> None:
-        """Move the rows of a table to the broker that `broker_of` gives each."""
+        `target_of_leaf` gives the target that each leaf belongs to, -1 for none.
+        """
+        rows, leaves = self.subscribers(brokers).rows, leaves_of(self._problem)
+        return InMemory(members_of(rows, leaves, target_of_leaf, frame_of_rows(rows)))
+
+    def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
+        """Move the rows of a table of this backend to the broker that `broker_of` gives each."""
         self.broker[table.rows.ids] = broker_of(table.rows)
+
+
+Backend: TypeAlias = "MemoryBackend | SparkBackend"

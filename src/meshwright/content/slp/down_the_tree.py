@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -18,36 +19,34 @@ from meshwright.content.filters import with_inner_brokers
 from meshwright.content.problem import Problem
 from meshwright.content.slp.backend import Backend, MemoryBackend
 from meshwright.content.slp.members import Members, Partition
-from meshwright.content.slp.one_level import Division, Limits, OneLevel, Settings
+from meshwright.content.slp.one_level import Limits, OneLevel, Relaxed, Settings
 from meshwright.content.slp.repair import repair
 from meshwright.content.subscribers import Ints, SubscriberRows, Targets
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.kernels.random import stream
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import ProgressCallback, no_progress
 
 
-def slp(
+def assign_in_memory(
+    method: str,
     problem: Problem,
     seed: int = 1,
     on_progress: ProgressCallback | None = None,
     settings: Settings | None = None,
 ) -> Assignment:
-    """Assign by linear programs from the publisher down, one for each broker with children."""
-    return _in_memory("slp", problem, seed, on_progress, settings)
+    """Assign by slp or slp-leaves; filters of inner brokers are built bottom-up."""
+    backend = MemoryBackend(problem)
+    report = on_progress or no_progress().update
+    fractional, notes = run(method, problem, backend, seed, report, settings)
+    filters = fit_to_leaves(problem, backend)
+    return Assignment(problem, method, backend.broker, filters, fractional=fractional, notes=notes)
 
 
-def slp_leaves(
-    problem: Problem,
-    seed: int = 1,
-    on_progress: ProgressCallback | None = None,
-    settings: Settings | None = None,
-) -> Assignment:
-    """Assign by one linear program over all leaves; filters above them are built bottom-up.
-
-    For comparison with `slp`, which it equals on a tree of one level.
-    """
-    return _in_memory("slp-leaves", problem, seed, on_progress, settings)
+# From the publisher down, linear programs for each broker with several children.
+slp = partial(assign_in_memory, "slp")
+# Over all leaves at once. For comparison with `slp`, which it equals on a tree of one level.
+slp_leaves = partial(assign_in_memory, "slp-leaves")
 
 
 def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
@@ -58,39 +57,9 @@ def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
     leaves = np.arange(len(problem.tree.leaves))
     members = MemoryBackend(problem).members([problem.tree.publisher], leaves)
     limits, density = limits_of(problem, leaves), problem.density_table
-    relaxed = OneLevel(members, limits, density, Settings(), seed, _silent).relax()
+    level = OneLevel(members, limits, density, Settings(), seed, no_progress().update)
+    relaxed = level.relax()
     return relaxed.fraction.value, relaxed.boxes.size
-
-
-def _silent(share: float) -> None:
-    del share
-
-
-def _in_memory(
-    method: str,
-    problem: Problem,
-    seed: int,
-    on_progress: ProgressCallback | None,
-    settings: Settings | None,
-) -> Assignment:
-    backend = MemoryBackend(problem)
-    outcome = run(method, problem, backend, seed, on_progress or _silent, settings)
-    filters = fit_to_leaves(problem, backend)
-    return Assignment(
-        problem=problem,
-        method=method,
-        broker=backend.broker,
-        filters=filters,
-        fractional=outcome.fractional,
-        notes=outcome.counts,
-    )
-
-
-class Outcome(NamedTuple):
-    """What a run reports in addition to the broker of each subscriber."""
-
-    fractional: float | None  # the value of the linear programs
-    counts: dict[str, Any]
 
 
 def run(
@@ -100,32 +69,50 @@ def run(
     seed: int,
     on_progress: ProgressCallback,
     settings: Settings | None = None,
-) -> Outcome:
-    """Move all subscribers of a backend to leaves, by slp or slp-leaves."""
-    tree, divisions = problem.tree, []
-    steps = STEPS[method](tree)
+) -> tuple[float | None, dict[str, Any]]:
+    """Move all subscribers of a backend to leaves, by slp or slp-leaves.
+
+    Return the value of the linear programs, None if there was none, and counts.
+    """
+    tree, solved = problem.tree, []
     n_levels = int(tree.depth.max()) if method == "slp" else 1
-    whole, done = problem.n_subscribers * n_levels, 0
-    for broker, children, target_of_leaf in steps:
+    whole, done, size = problem.n_subscribers * n_levels, 0, 0
+
+    def part_done(share: float) -> None:
+        on_progress(min((done + size * share) / whole, 0.99))
+
+    for broker, children, target_of_leaf in STEPS[method](tree):
         size = backend.count(broker)
         if len(children) == 1 and size:
             backend.move(backend.subscribers([broker]), partial(_constant, broker=children[0]))
         elif size:
             members = backend.members([broker], target_of_leaf)
-            division = OneLevel(
+            partition, relaxed = OneLevel(
                 members,
                 limits_of(problem, target_of_leaf),
                 problem.density_table,
                 settings or Settings(),
                 int(stream(seed, broker)) >> 1,
-                partial(_part_done, on_progress, done / whole, size / whole),
+                part_done,
             ).divide()
-            divisions.append(division)
+            solved.append(relaxed)
             brokers = np.array([*children, -1], np.int32)
-            backend.move(members, partial(_child, partition=division.partition, brokers=brokers))
+            backend.move(members, partial(_child, partition=partition, brokers=brokers))
         done += size
     n_stuck = backend.count(-1)
-    return _outcome(divisions, n_stuck, repair(problem, backend))
+    counts = {**_counts(solved), "repaired": n_stuck, "overloaded": repair(problem, backend)}
+    return sum(relaxed.fraction.value for relaxed in solved) if solved else None, counts
+
+
+def _counts(solved: Sequence[Relaxed]) -> dict[str, Any]:
+    """Sum up the linear programs of a run."""
+    return {
+        "n_linear_programs": sum(relaxed.program.n_solved for relaxed in solved),
+        "n_divisions": len(solved),
+        "n_cover_rows": sum(relaxed.program.n_cover_rows for relaxed in solved),
+        "n_candidate_boxes": max((relaxed.boxes.size for relaxed in solved), default=0),
+        "sample_overload": sum(relaxed.fraction.overload for relaxed in solved),
+    }
 
 
 Step = tuple[int, list[int], Ints]  # a broker, the targets of its subscribers, target of each leaf
@@ -155,10 +142,6 @@ def _all_at_once(tree: BrokerTree) -> Iterator[Step]:
 STEPS = {"slp": _level_by_level, "slp-leaves": _all_at_once}
 
 
-def _part_done(on_progress: ProgressCallback, start: float, width: float, share: float) -> None:
-    on_progress(min(start + width * share, 0.99))
-
-
 def _constant(rows: SubscriberRows, broker: int) -> Targets:
     return np.full(rows.size, broker, np.int32)
 
@@ -172,9 +155,7 @@ def limits_of(problem: ProblemSummary, target_of_leaf: Ints) -> Limits:
     """Return the limits of the targets: each has the capacity of all its leaves."""
     n_targets = int(target_of_leaf.max()) + 1
     below = target_of_leaf >= 0
-    capacity = np.bincount(
-        target_of_leaf[below], weights=problem.leaf_capacity[below], minlength=n_targets
-    )
+    capacity = np.bincount(target_of_leaf[below], problem.leaf_capacity[below], n_targets)
     fair = np.asarray(capacity, np.float64) * problem.n_subscribers
     return Limits(fair, problem.alpha, problem.beta, problem.beta_max)
 
@@ -185,24 +166,5 @@ def fit_to_leaves(problem: ProblemSummary, backend: Backend) -> Filters:
     loads = np.zeros(problem.tree.n_brokers, np.int64)
     loads[leaves] = [backend.count(leaf) for leaf in leaves]
     table = backend.subscribers(leaves)
-    fitted = table.fit(_present_broker, loads, problem.alpha, problem.density_table)
+    fitted = table.fit(attrgetter("broker"), loads, problem.alpha, problem.density_table)
     return with_inner_brokers(problem, *fitted)
-
-
-def _present_broker(rows: SubscriberRows) -> Targets:
-    return rows.broker
-
-
-def _outcome(divisions: Sequence[Division], n_stuck: int, n_over: int) -> Outcome:
-    """Sum up the divisions of a run."""
-    done = [division.relaxed for division in divisions if division.relaxed]
-    counts = {
-        "n_linear_programs": sum(relaxed.program.n_solved for relaxed in done),
-        "n_divisions": len(done),
-        "n_cover_rows": sum(relaxed.program.n_cover_rows for relaxed in done),
-        "n_candidate_boxes": max((relaxed.boxes.size for relaxed in done), default=0),
-        "sample_overload": sum(relaxed.fraction.overload for relaxed in done),
-        "repaired": n_stuck,
-        "overloaded": n_over,
-    }
-    return Outcome(sum(one.fraction.value for one in done) if done else None, counts)

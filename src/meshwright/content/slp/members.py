@@ -80,10 +80,6 @@ class TargetFilters(NamedTuple):
     boxes: Boxes
     owners: Words  # uint64[n_boxes, words], bit i: target i has the box
 
-    def expanded(self, share: float) -> TargetFilters:
-        """Return the filters with their boxes longer by a share along each axis."""
-        return TargetFilters(self.boxes.expanded(share), self.owners)
-
     def covering(self, members: Members) -> Words:
         """Return the targets that cover each member: in time, and with a box that holds it."""
         found = np.empty_like(members.targets)

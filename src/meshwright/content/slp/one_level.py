@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +95,6 @@ class Division:
     boxes: Boxes  # at most alpha per target, sorted by target
     owner: npt.NDArray[np.int32]  # the target of each box
     bandwidth: float
-    relaxed: Relaxed | None = None
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -115,13 +113,12 @@ class OneLevel:
     seed: int
     on_progress: ProgressCallback
 
-    def divide(self) -> Division:
+    def divide(self) -> tuple[Partition, Relaxed]:
         """Return the best division found; members that find no place have no target."""
         relaxed = self.relax()
         found = []
         for number, taken in enumerate(self._roundings(relaxed)):
-            filters = filters_of(taken, relaxed.boxes).expanded(self.settings.epsilon)
-            found.append(self._place(filters))
+            found.append(self._place(filters_of(taken, relaxed.boxes, self.settings.epsilon)))
             self.on_progress(0.6 + 0.2 * (number + 1) / self.settings.roundings)
         found.sort(key=lambda division: division.rank)
         best = found[0]
@@ -129,7 +126,7 @@ class OneLevel:
             tight = self._tighten(division, relaxed.reference)
             best = min(best, tight, key=lambda division: division.rank)
             self.on_progress(0.8 + 0.2 * (number + 1) / self.settings.finalists)
-        return replace(best, relaxed=relaxed)
+        return best.partition, relaxed
 
     def relax(self) -> Relaxed:
         """Solve the linear program, with more rows each time, until rounding covers nearly all."""
@@ -145,10 +142,9 @@ class OneLevel:
         for round_ in range(MOST_ROUNDS):
             fraction = program.solve()
             self.on_progress(0.6 * (1 - 0.5 ** (round_ + 1)))
-            filters = filters_of(round_up(fraction.share, n_rows, random), boxes)
-            filters = filters.expanded(settings.epsilon)
-            most = settings.cover_rows * n
-            count, some = uncovered(self.table, filters, most, seed + 2 + round_)
+            taken = round_up(fraction.share, n_rows, random)
+            filters = filters_of(taken, boxes, settings.epsilon)
+            count, some = uncovered(self.table, filters, settings.cover_rows * n, seed + 2 + round_)
             if count <= settings.rest * self.table.size:
                 break
             program.add_cover(some)
@@ -185,7 +181,7 @@ class OneLevel:
     def _cover_all(self, taken: Bools, boxes: Boxes, volume: Floats, epsilon: float) -> Bools:
         """Return the boxes taken and those that are needed to cover all members."""
         while True:
-            filters = filters_of(taken, boxes).expanded(epsilon)
+            filters = filters_of(taken, boxes, epsilon)
             count, some = uncovered(self.table, filters, MOST_UNCOVERED, 0)
             if count == 0:
                 return taken
@@ -195,17 +191,18 @@ class OneLevel:
         """Place all members by maximum flow, at a load factor that grows from beta to beta_max."""
         limits = self.limits
         cells = count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
-        placement = None
-        for factor in load_factors(limits.beta, limits.beta_max):
+        factor, placement = limits.beta, None
+        while True:
             placement = place(cells.masks, cells.members, limits.room(factor), placement)
-            if placement.complete:
+            if placement.complete or factor >= limits.beta_max:
                 break
-        assert placement is not None
+            factor = min(factor * LOAD_STEP, limits.beta_max)
         partition = partition_by(self.table, cells, placement, len(limits.fair))
-        boxes, owner = self.table.fit(
-            partition.target_of, partition.loads, limits.alpha, self.density
-        )
-        bandwidth = _bandwidth(boxes, owner, self.density)
+        loads, density = partition.loads, self.density
+        boxes, owner = self.table.fit(partition.target_of, loads, limits.alpha, density)
+        corners = boxes.corners
+        volumes = [union_volume(corners[owner == target], density) for target in np.unique(owner)]
+        bandwidth = float(sum(volumes))
         return Division(partition, factor, boxes, owner, bandwidth)
 
     def _tighten(self, division: Division, sample: Members) -> Division:
@@ -228,27 +225,8 @@ class OneLevel:
             kept = self._cover_all(placed.taken, boxes, volume, 0.0)
             if (kept == taken).all():
                 return division
-            other = self._place(filters_of(kept, boxes))
+            other = self._place(filters_of(kept, boxes, 0.0))
             if other.rank >= division.rank:
                 return division
             division = other
         return division
-
-
-def load_factors(beta: float, beta_max: float) -> Iterator[float]:
-    """Yield the load factors to try: beta, 2% more each time, and beta_max."""
-    factor = beta
-    while factor < beta_max:
-        yield factor
-        factor *= LOAD_STEP
-    yield beta_max
-
-
-def _bandwidth(boxes: Boxes, owner: npt.NDArray[np.int32], density: DensityTable) -> float:
-    """Return the volume of the owners' filters, each a union of boxes; rows are sorted by owner."""
-    starts = np.unique(owner, return_index=True)[1].tolist()
-    corners = boxes.corners
-    return sum(
-        float(union_volume(corners[first:last], density))
-        for first, last in itertools.pairwise([*starts, len(owner)])
-    )

@@ -27,10 +27,10 @@ def round_up(share: Floats, n_rows: int, random: np.random.Generator) -> Bools:
     return np.asarray(random.random(share.shape) < 1.0 - (1.0 - share) ** power)
 
 
-def filters_of(taken: Bools, boxes: Boxes) -> TargetFilters:
-    """Return the boxes that some target takes, with the targets of each."""
+def filters_of(taken: Bools, boxes: Boxes, epsilon: float) -> TargetFilters:
+    """Return the boxes that some target takes, longer by a share epsilon, and their targets."""
     used = np.flatnonzero(taken.any(axis=0))
-    return TargetFilters(boxes.pick(used), pack(taken[:, used].T))
+    return TargetFilters(boxes.pick(used).expanded(epsilon), pack(taken[:, used].T))
 
 
 def complete(taken: Bools, boxes: Boxes, volume: Floats, members: Members) -> Bools:

@@ -83,7 +83,7 @@ def assign_on_spark(
     with staging(Path(out), "assignment", force=force) as stage:
         backend = SparkBackend(spark, stored, stage, partitions)
         with progress.step(f"assigning with {method} on Spark"):
-            outcome = run(method, stored, backend, seed, progress.update, settings)
+            fractional, notes = run(method, stored, backend, seed, progress.update, settings)
         with progress.step("writing the assignment and fitting filters"):
             placed = backend.subscribers(stored.tree.leaves.tolist())
             table = stage.table("assignment")
@@ -103,8 +103,8 @@ def assign_on_spark(
             method=method,
             filters=filters,
             parameters={"seed": seed},
-            fractional=outcome.fractional,
-            notes=outcome.counts,
+            fractional=fractional,
+            notes=notes,
             seconds=seconds,
             measures=measures,
             report=report,
@@ -177,7 +177,7 @@ class SparkBackend:
         written = read_parquet(self._spark, path, schema=schema_of(Members))
         return self._table(written, Members, rows.size)
 
-    def move(self, table: SparkTable[Any], broker_of: Callable[[Any], Targets]) -> None:
+    def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
         """Move the rows of a table to the broker that `broker_of` gives each."""
         step = self._n_moves
         self._n_moves += 1
