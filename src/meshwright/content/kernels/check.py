@@ -56,11 +56,9 @@ def find_faults(served, leaf_location, leaf_down, boxes, span, out):
         outside[j] = True
         broker = served.broker[j]
         for b in range(boxes.first[broker], boxes.first[broker + 1]):
-            inside = True
             for k in range(served.low.shape[1]):
                 if served.low[j, k] < boxes.low[b, k] or served.high[j, k] > boxes.high[b, k]:
-                    inside = False
                     break
-            if inside:
+            else:
                 outside[j] = False
                 break

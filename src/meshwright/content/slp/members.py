@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,7 @@ from meshwright.content.methods import flow
 from meshwright.content.methods.flow import Placement, cell_shift, group_rows, order_shares
 from meshwright.content.methods.hilbert import Frame, box_keys, frame_of
 from meshwright.content.slp.candidates import SplitTree, distinct
-from meshwright.content.slp.kernels.members import (
-    cover,
-    enclose,
-    find_last,
-    join_leaves,
-)
+from meshwright.content.slp.kernels.members import cover, enclose, find_last, join_leaves
 from meshwright.content.subscribers import (
     Ints,
     Leaves,
@@ -53,6 +48,7 @@ class Members(SubscriberRows):
 
 MemberTable: TypeAlias = "SubscriberTable[Members]"
 WordsOf = Callable[[Members], Words]
+Corners = TypeVar("Corners", Boxes, Frame)
 
 
 def members_of(rows: SubscriberRows, leaves: Leaves, target_of_leaf: Ints, frame: Frame) -> Members:
@@ -69,9 +65,9 @@ def frame_of_rows(rows: SubscriberRows) -> Frame:
     return frame_of(rows.low, rows.high)
 
 
-def join_frames(one: Frame, other: Frame) -> Frame:
-    """Return the frame of two batches."""
-    return Frame(np.minimum(one.least, other.least), np.maximum(one.most, other.most))
+def around_both(one: Corners, other: Corners) -> Corners:
+    """Return the frame of two batches, or the boxes around pairs of boxes."""
+    return type(one)(np.minimum(one[0], other[0]), np.maximum(one[1], other[1]))
 
 
 class TargetFilters(NamedTuple):
@@ -113,18 +109,18 @@ class Sample(NamedTuple):
 
 def draw(table: MemberTable, count: int, seed: int) -> Members:
     """Return a random sample of members."""
-    join = partial(_join_samples, count=count, seed=seed)
-    sample: Sample = table.reduce(partial(_sample, count=count, seed=seed), join)
-    return sample.members
+    return _draw(table, _sample, count, seed).members
 
 
-def uncovered(
-    table: MemberTable, filters: TargetFilters, most: int, seed: int
-) -> tuple[int, Members]:
+def uncovered(table: MemberTable, filters: TargetFilters, most: int, seed: int) -> Sample:
     """Return the number of members that no target covers, and a random sample of them."""
-    draw_some = partial(_sample_uncovered, filters=filters, count=most, seed=seed)
-    sample: Sample = table.reduce(draw_some, partial(_join_samples, count=most, seed=seed))
-    return sample
+    return _draw(table, partial(_sample_uncovered, filters=filters), most, seed)
+
+
+def _draw(table: MemberTable, sample: Callable[..., Sample], count: int, seed: int) -> Sample:
+    join = partial(_join_samples, count=count, seed=seed)
+    drawn: Sample = table.reduce(partial(sample, count=count, seed=seed), join)
+    return drawn
 
 
 def _sample(members: Members, count: int, seed: int) -> Sample:
@@ -147,7 +143,7 @@ def _join_samples(one: Sample, other: Sample, count: int, seed: int) -> Sample:
 
 def super_subscriptions(table: MemberTable, splits: SplitTree) -> Boxes:
     """Return the boxes around the clusters of all members."""
-    return distinct(table.reduce(partial(_enclose, splits=splits), _join_boxes))
+    return distinct(table.reduce(partial(_enclose, splits=splits), around_both))
 
 
 def _enclose(members: Members, splits: SplitTree) -> Boxes:
@@ -155,10 +151,6 @@ def _enclose(members: Members, splits: SplitTree) -> Boxes:
     boxes = Boxes(low, -low)
     enclose((members.location, members.low, members.high), splits, boxes)
     return boxes
-
-
-def _join_boxes(one: Boxes, other: Boxes) -> Boxes:
-    return Boxes(np.minimum(one.low, other.low), np.maximum(one.high, other.high))
 
 
 # --- groups and their targets ------------------------------------------------------------------
@@ -210,8 +202,8 @@ class Partition(NamedTuple):
 
     def target_of(self, members: Members) -> Targets:
         """Return the target of each member, -1 for none."""
-        ids = members.ids.view(np.uint64)
-        return self.target[_last_row(self.shares, np.column_stack((self.words_of(members), ids)))]
+        words = np.column_stack((self.words_of(members), members.ids.view(np.uint64)))
+        return self.target[_last_row(self.shares, words)]
 
 
 def _last_row(rows: Words, words: Words) -> Ints:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -86,20 +87,14 @@ class Relaxed(NamedTuple):
     n_rows: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Division:
+class Division(NamedTuple):
     """A division of all members among targets, and the boxes that fit it."""
 
     partition: Partition
     factor: float  # the load factor that it keeps
     boxes: Boxes  # at most alpha per target, sorted by target
     owner: npt.NDArray[np.int32]  # the target of each box
-    bandwidth: float
-
-    @property
-    def rank(self) -> tuple[int, float]:
-        """A key for comparison, smaller is better: members without a place, then bandwidth."""
-        return self.partition.n_left, self.bandwidth
+    rank: tuple[int, float]  # smaller is better: members without a place, then bandwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +115,11 @@ class OneLevel:
         for number, taken in enumerate(self._roundings(relaxed)):
             found.append(self._place(filters_of(taken, relaxed.boxes, self.settings.epsilon)))
             self.on_progress(0.6 + 0.2 * (number + 1) / self.settings.roundings)
-        found.sort(key=lambda division: division.rank)
+        found.sort(key=attrgetter("rank"))
         best = found[0]
         for number, division in enumerate(found[: self.settings.finalists]):
             tight = self._tighten(division, relaxed.reference)
-            best = min(best, tight, key=lambda division: division.rank)
+            best = min(best, tight, key=attrgetter("rank"))
             self.on_progress(0.8 + 0.2 * (number + 1) / self.settings.finalists)
         return best.partition, relaxed
 
@@ -202,8 +197,7 @@ class OneLevel:
         boxes, owner = self.table.fit(partition.target_of, loads, limits.alpha, density)
         corners = boxes.corners
         volumes = [union_volume(corners[owner == target], density) for target in np.unique(owner)]
-        bandwidth = float(sum(volumes))
-        return Division(partition, factor, boxes, owner, bandwidth)
+        return Division(partition, factor, boxes, owner, (partition.n_left, float(sum(volumes))))
 
     def _tighten(self, division: Division, sample: Members) -> Division:
         """Return a division that is not worse: prune the fitted boxes and place all again.

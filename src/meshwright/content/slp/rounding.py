@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.content.boxes import Boxes
-from meshwright.content.slp.kernels.prune import Placed, drop_box, place_rest, reachable
+from meshwright.content.slp.kernels.prune import Placed, drop_box, place_rest
 from meshwright.content.slp.members import Members, TargetFilters, held
 from meshwright.content.subscribers import pack, unpack
 
@@ -88,8 +88,10 @@ class PlacedSample:
         price, inside = _price(volume), self._held.astype(np.float32)
         cover, at, load, room = self._placed
         while self._n_left:
-            reached = reachable(cover, at)
-            stuck = np.flatnonzero((at < 0) | reached[at])
+            # Targets that members without a place reach, and those that others can move on to.
+            reached, stuck = np.zeros(len(load), np.bool_), at < 0
+            while (now := (cover[stuck] > 0).any(axis=0)).sum() > reached.sum():
+                reached, stuck = now, (at < 0) | now[at]
             spare = np.where(reached, 0, room - load)
             open_ = np.flatnonzero(spare > 0)
             if len(open_) == 0:

@@ -37,7 +37,7 @@ from meshwright.content.measures import Measures, Service, measures_of, serve
 from meshwright.content.obstacle import obstacle_of
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS
 from meshwright.content.slp.down_the_tree import fit_to_leaves, run
-from meshwright.content.slp.members import Members, frame_of_rows, join_frames, members_of
+from meshwright.content.slp.members import Members, around_both, frame_of_rows, members_of
 from meshwright.content.slp.one_level import Settings
 from meshwright.content.spark_subscribers import SparkTable, schema_of
 from meshwright.content.stored import StoredAssignment, StoredProblem, open_problem
@@ -167,7 +167,7 @@ class SparkBackend:
     def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> SparkTable[Members]:
         """Return the subscribers at some brokers as members, written to a table."""
         rows = self.subscribers(brokers)
-        frame = rows.reduce(frame_of_rows, join_frames)
+        frame = rows.reduce(frame_of_rows, around_both)
         path = self._stage.scratch(f"members-{uuid4().hex}")
         prepare = partial(
             members_of, leaves=self._leaves, target_of_leaf=target_of_leaf, frame=frame

@@ -42,12 +42,10 @@ def cover(members, filters, span, out):
         for word in range(targets.shape[1]):
             out[j, word] = np.uint64(0)
         for b in range(len(filters.owners)):
-            inside = True
             for k in range(low.shape[1]):
                 if low[j, k] < filters.boxes.low[b, k] or high[j, k] > filters.boxes.high[b, k]:
-                    inside = False
                     break
-            if inside:
+            else:
                 for word in range(targets.shape[1]):
                     out[j, word] |= filters.owners[b, word]
         for word in range(targets.shape[1]):

@@ -108,28 +108,6 @@ def place_rest(placed):
 
 
 @maker
-def reachable(cover, at):
-    """Return the targets that members without a place could reach, if others move on."""
-    n, n_targets = cover.shape
-    reached = np.zeros(n_targets, np.bool_)
-    queue = np.empty(n_targets, np.int32)
-    n_queue = 0
-    head = -1
-    while head < n_queue:
-        here = queue[head] if head >= 0 else -1
-        head += 1
-        for j in range(n):
-            if at[j] != here:
-                continue
-            for i in range(n_targets):
-                if not reached[i] and cover[j, i] > 0:
-                    reached[i] = True
-                    queue[n_queue] = i
-                    n_queue += 1
-    return reached
-
-
-@maker
 def drop_box(placed, serves, target):
     """Drop a box of a target if all members it serves find room elsewhere; return whether it was.
 
@@ -140,12 +118,10 @@ def drop_box(placed, serves, target):
     n, n_targets = cover.shape
     for j in range(n):
         if serves[j] and cover[j, target] == 1:
-            alone = True
             for i in range(n_targets):
                 if i != target and cover[j, i] > 0:
-                    alone = False
                     break
-            if alone:
+            else:
                 return False
     at_before, load_before = at.copy(), load.copy()
     search = _new_search(n_targets)
