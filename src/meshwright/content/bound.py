@@ -18,21 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.kernels.bound import combine, find_homes, raise_to, sum_corners
+from meshwright.content.kernels.bound import combine, find_homes, sum_corners
 from meshwright.content.problem import Density, Problem
 from meshwright.content.subscribers import (
+    Floats,
     InMemory,
+    Ints,
     Leaves,
     SubscriberRows,
     SubscriberTable,
+    Words,
     leaves_of,
+    pack,
     subscribers_of,
     unpack,
 )
@@ -43,9 +48,6 @@ MOST_CELLS = 1 << 20  # of the grid: about a thousand lines in each of two dimen
 MOST_LINES = 1 << 20  # per axis that are gathered from Spark: 8 MB
 N_SAMPLED = 20_000  # subscribers that decide which leaves are joined
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int32]
 
 
@@ -126,12 +128,11 @@ def _limited(axes: list[Floats], complete: bool, most: int) -> Lines:
     kept = list(axes)
     for axis, values in enumerate(axes):
         if len(values) > most:
-            complete = False
             numbers = np.empty(len(values), np.uint64)
             streams(0, (values + 0.0).view(np.uint64), numbers)
             lowest = np.argpartition(numbers, most)[:most]
-            kept[axis] = values[np.unique(np.concatenate(([0, len(values) - 1], lowest)))]
-    return Lines(tuple(kept), complete)
+            kept[axis] = values[np.union1d([0, len(values) - 1], lowest)]
+    return Lines(tuple(kept), complete and all(len(values) <= most for values in axes))
 
 
 def _served_together(rows: SubscriberRows, leaves: Leaves, step: int) -> Floats:
@@ -162,18 +163,15 @@ def _corners(
     has_cells = np.all(np.array(first) < np.array(last), axis=0)
     n_cells = prod(sizes)
     keys, signs = [], []
-    for corner in range(1 << len(sizes)):
-        upper = [bool((corner >> k) & 1) for k in range(len(sizes))]
+    for upper in product((False, True), repeat=len(sizes)):
         cell, inside = home * 0, has_cells
         for k, size in enumerate(sizes):
             end = last[k] if upper[k] else first[k]
             cell, inside = cell * size + end, inside & (end < size)
         keys.append((home * n_cells + cell)[inside])
-        signs.append(np.full(len(keys[-1]), (-1) ** sum(upper), np.int64))
-    key, sign = np.concatenate(keys), np.concatenate(signs)
-    order = np.argsort(key, kind="stable")
-    found, starts = np.unique(key[order], return_index=True)
-    changes = np.add.reduceat(sign[order], starts) if len(starts) else sign
+        signs.append(np.full(len(keys[-1]), (-1) ** sum(upper)))
+    found, at = np.unique(np.concatenate(keys), return_inverse=True)
+    changes = np.bincount(at, np.concatenate(signs), len(found)).astype(np.int64)
     return found // n_cells, found % n_cells, changes
 
 
@@ -207,14 +205,13 @@ class Clusters:
         # By cluster: its two parts. The leaves come first, each cluster after its parts.
         self._children = _join_leaves(together)
         n_leaves, n = len(together), len(self._children)
-        self.masks = np.zeros((n, -(-n_leaves // 64)), np.uint64)  # leaves of each, as bits
+        self._leaves = np.eye(n, n_leaves, dtype=np.bool_)  # those of each cluster
         self.above = np.full(n, -1, np.int64)  # the cluster that each is a part of
         for cluster, below in enumerate(self._children):
-            if cluster < n_leaves:
-                self.masks[cluster, cluster >> 6] = np.uint64(1) << np.uint64(cluster & 63)
             for child in below:
-                self.masks[cluster] |= self.masks[child]
+                self._leaves[cluster] |= self._leaves[child]
                 self.above[child] = cluster
+        self.masks = pack(self._leaves)  # leaves of each cluster, as bits
 
     def needed(self, corners: Callable[[int], tuple[Ints, Ints]], shape: tuple[int, ...]) -> Counts:
         """Return the fewest brokers that each cell of the grid needs.
@@ -238,7 +235,7 @@ class Clusters:
                 np.add.at(own, cell, change.astype(np.int32))
                 sum_corners(np.array(shape), own)
                 counts += own
-            raise_to(needed, counts, self._fewest(cluster, int(counts.max())))
+            np.maximum(needed, self._fewest(cluster, int(counts.max()))[counts], out=needed)
             found[cluster] = counts, needed
         return found[len(self._children) - 1][1] if found else np.zeros(n_cells, np.int32)
 
@@ -247,26 +244,20 @@ class Clusters:
 
         A broker belongs to the cluster if all leaves below it do; others cost nothing.
         """
-        tree = self._tree
-        in_cluster = unpack(self.masks[cluster : cluster + 1], len(tree.leaves))[0]
-        index = {int(leaf): i for i, leaf in enumerate(tree.leaves)}
-        room: dict[int, Ints] = {}  # by broker: the most subscribers that 0, 1, ... brokers take
-        whole: dict[int, bool] = {}  # whether a broker belongs to the cluster
+        tree, own = self._tree, self._leaves[cluster]
+        whole = np.zeros(tree.n_brokers, np.bool_)  # whether a broker belongs to the cluster
+        whole[tree.leaves] = own
+        # By broker: the most subscribers that 0, 1, ... brokers take.
+        limits = zip(tree.leaves[own].tolist(), self._limits[own].tolist(), strict=True)
+        room = {leaf: np.array([0, limit]) for leaf, limit in limits}
         for broker in tree.order[::-1].tolist():
-            if broker in index:
-                i = index[broker]
-                whole[broker] = bool(in_cluster[i])
-                if whole[broker]:
-                    room[broker] = np.array([0, self._limits[i]], np.int64)
-                continue
-            below = tree.children[broker].tolist()
-            whole[broker] = all(whole[child] for child in below) and broker != tree.publisher
-            best = np.zeros(1, np.int64)
-            for child in below:
-                if child in room:
-                    best = combine(best, room[child])
-            if len(best) > 1:
-                room[broker] = np.insert(best, 0, 0) if whole[broker] else best
+            below = tree.children[broker]
+            if len(below):
+                whole[broker] = whole[below].all() and broker != tree.publisher
+                parts = [room[child] for child in below.tolist() if child in room]
+                if parts:
+                    best = reduce(combine, parts)
+                    room[broker] = np.insert(best, 0, 0) if whole[broker] else best
         most = room[tree.publisher]
         # Without room for all there is no feasible assignment: any number is a valid bound.
         numbers = np.minimum(np.searchsorted(most, np.arange(n_members + 1)), len(most) - 1)

@@ -8,8 +8,10 @@ than there are subscribers that have no other leaf in time.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from functools import partial
 from math import ceil, floor
 
@@ -20,7 +22,7 @@ from meshwright.content.methods.flow import place, tightest
 from meshwright.content.problem import Problem
 from meshwright.content.subscribers import (
     InMemory,
-    Leaves,
+    Ints,
     SubscriberRows,
     SubscriberTable,
     Words,
@@ -65,7 +67,7 @@ class Obstacle:
         return {**asdict(self), "brokers": list(self.brokers)}
 
 
-Groups = tuple[Words, npt.NDArray[np.int64]]  # leaves in time as bits, and subscribers with them
+Groups = tuple[Words, Ints]  # leaves in time as bits, and subscribers with them
 
 
 def find_obstacle(problem: Problem) -> Obstacle | None:
@@ -91,7 +93,7 @@ def obstacle_of(problem: ProblemSummary, table: SubscriberTable[SubscriberRows])
     leaves = leaves_of(problem)
 
     def groups(delay: float) -> Groups:
-        return table.count(partial(_in_time, leaves=leaves, delay=delay))
+        return table.count(partial(leaves.in_time, least_delay=delay))
 
     masks, counts = groups(0.0)
     limits = problem.load_limits(problem.beta_max)
@@ -100,17 +102,14 @@ def obstacle_of(problem: ProblemSummary, table: SubscriberTable[SubscriberRows])
         return None
     bottleneck, members = tightest(masks, placement, limits)
     room = int(limits[bottleneck].sum())
-    now, n_now = bottleneck, members
-    while True:
+    beta_max = _factor_for(problem, bottleneck, members)
+    while beta_max is not None:
         # By Hall's theorem no smaller factor serves these, so the first that serves all is least.
-        beta_max = _factor_for(problem, now, n_now)
-        if beta_max is None:
-            break
         limits = problem.load_limits(beta_max)
         placement = place(masks, counts, limits, placement)
         if placement.complete:
             break
-        now, n_now = tightest(masks, placement, limits)
+        beta_max = _factor_for(problem, *tightest(masks, placement, limits))
     return Obstacle(
         n_subscribers=members,
         room=room,
@@ -118,10 +117,6 @@ def obstacle_of(problem: ProblemSummary, table: SubscriberTable[SubscriberRows])
         beta_max=beta_max,
         max_delay=_least_delay(problem, groups),
     )
-
-
-def _in_time(rows: SubscriberRows, leaves: Leaves, delay: float) -> Words:
-    return leaves.in_time(rows, delay)
 
 
 def _factor_for(
@@ -134,15 +129,16 @@ def _factor_for(
         return None
     # Limits are whole numbers: at the factor sought, some leaf is exactly full.
     least, most = members / shares.sum(), (members + len(shares)) / shares.sum()
-    factors = np.unique(
-        [
-            n / share
-            for share in shares.tolist()
-            for n in range(max(1, floor(least * share)), ceil(most * share) + 1)
-        ]
-    )
-    fits = [problem.load_limits(factor)[leaves].sum() >= members for factor in factors.tolist()]
-    return float(factors[fits.index(True)])
+    factors: set[float] = {
+        n / share
+        for share in shares.tolist()
+        for n in range(max(1, floor(least * share)), ceil(most * share) + 1)
+    }
+
+    def fits(factor: float) -> bool:
+        return bool(problem.load_limits(factor)[leaves].sum() >= members)
+
+    return min(filter(fits, factors))
 
 
 def _least_delay(problem: ProblemSummary, groups: Callable[[float], Groups]) -> float | None:
@@ -161,20 +157,9 @@ def _least_delay(problem: ProblemSummary, groups: Callable[[float], Groups]) -> 
         low, high = high, 2 * high
         if high > MOST_DELAY * per_unit:
             return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if serves(middle):
-            high = middle
-        else:
-            low = middle
-    return high / per_unit
+    return bisect_left(range(high), True, lo=low + 1, key=serves) / per_unit
 
 
 def _rounded_up(value: float) -> str:
     """Return a number of four digits that is not below the value."""
-    text = f"{value:.4g}"
-    return (
-        text
-        if float(text) >= value
-        else f"{value + 0.5 * 10.0 ** (floor(np.log10(value)) - 3):.4g}"
-    )
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(value))):.4g}"

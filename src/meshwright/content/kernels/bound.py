@@ -52,10 +52,3 @@ def sum_corners(sizes, counts):
             for at in range(start + step, start + block):
                 counts[at] += counts[at - step]
         step = block
-
-
-@kernel
-def raise_to(needed, counts, fewest):
-    """Raise the need of each cell to the fewest brokers that can serve its subscriptions."""
-    for cell in range(len(counts)):
-        needed[cell] = max(needed[cell], fewest[counts[cell]])
