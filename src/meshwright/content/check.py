@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from meshwright.content.kernels.check import BrokerBoxes, Served, find_faults
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of, subscribers_of
+from meshwright.content.subscribers import (
+    Floats,
+    Ints,
+    Leaves,
+    SubscriberRows,
+    leaves_of,
+    subscribers_of,
+)
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.threads import in_parts
@@ -38,9 +45,6 @@ CONSTRAINTS = {
     "nesting": "boxes outside the filter above",
     "load": "leaves over beta_max",
 }
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +102,9 @@ def check(assignment: Assignment) -> Report:
     subscriptions inside no box of their leaf: 1 ('subscriber-1' at 'broker-2')
 
     """
-    filters, subscriber = assignment.filters, np.arange(len(assignment.broker))
+    broker, filters = assignment.broker, assignment.filters
     boxes = filters.broker, filters.low, filters.high
-    return check_tables(assignment.problem, subscriber, assignment.broker, *boxes)
+    return check_tables(assignment.problem, np.arange(len(broker)), broker, *boxes)
 
 
 def check_tables(
@@ -167,17 +171,16 @@ class Faults(NamedTuple):
 
     loads: Ints  # int64[n_leaves], subscribers at each leaf
     n_rows: int  # rows of the assignment that name one of the subscribers
-    counts: dict[str, int]  # by constraint
-    examples: dict[str, list[tuple[int, str]]]  # by constraint: smallest ids, and what is wrong
+    # By constraint: how many are wrong; of the smallest ids, the id and what is wrong.
+    found: dict[str, tuple[int, list[tuple[int, str]]]]
 
     def joined(self, other: Faults) -> Faults:
         """Return the faults of both."""
-        counts, examples = dict(self.counts), dict(self.examples)
-        for constraint, count in other.counts.items():
-            counts[constraint] = counts.get(constraint, 0) + count
-            both = [*examples.get(constraint, []), *other.examples[constraint]]
-            examples[constraint] = sorted(both)[:N_EXAMPLES]
-        return Faults(self.loads + other.loads, self.n_rows + other.n_rows, counts, examples)
+        found = dict(self.found)
+        for constraint, (more, examples) in other.found.items():
+            count, first = found.get(constraint, (0, []))
+            found[constraint] = count + more, sorted([*first, *examples])[:N_EXAMPLES]
+        return Faults(self.loads + other.loads, self.n_rows + other.n_rows, found)
 
 
 def faults_task(problem: ProblemSummary, boxes: BrokerBoxes) -> Callable[[Attached], Faults]:
@@ -196,15 +199,6 @@ def _find_faults(rows: Attached, leaves: Leaves, boxes: BrokerBoxes, names: list
         find_faults(served, leaves.location, leaves.down, boxes, (first, last), (delay, outside))
 
     in_parts(work, rows.size)
-    counts: dict[str, int] = {}
-    examples: dict[str, list[tuple[int, str]]] = {}
-
-    def add(constraint: str, wrong: npt.NDArray[np.bool_], describe: Callable[[int], str]) -> None:
-        at = np.flatnonzero(wrong)
-        if len(at):
-            first = at[np.argsort(rows.ids[at])[:N_EXAMPLES]].tolist()
-            counts[constraint] = len(at)
-            examples[constraint] = [(int(rows.ids[row]), describe(row)) for row in first]
 
     def rows_of(row: int) -> str:
         return "is at no leaf" if rows.n_rows[row] == 1 else f"has {rows.n_rows[row]} rows"
@@ -215,11 +209,18 @@ def _find_faults(rows: Attached, leaves: Leaves, boxes: BrokerBoxes, names: list
     def too_late(row: int) -> str:
         return f"{at_leaf(row)}: delay {delay[row]:.4g}, at most {rows.max_delay[row]:.4g}"
 
-    add("assigned", leaf < 0, rows_of)
-    add("latency", delay >= 0.0, too_late)
-    add("covered", outside, at_leaf)
+    found = {}
+    for constraint, wrong, describe in (
+        ("assigned", leaf < 0, rows_of),
+        ("latency", delay >= 0.0, too_late),
+        ("covered", outside, at_leaf),
+    ):
+        at = np.flatnonzero(wrong)
+        if len(at):
+            first = at[np.argsort(rows.ids[at])[:N_EXAMPLES]].tolist()
+            found[constraint] = len(at), [(int(rows.ids[row]), describe(row)) for row in first]
     loads = np.bincount(leaf[leaf >= 0], minlength=len(names))
-    return Faults(loads, int(rows.n_rows.sum()), counts, examples)
+    return Faults(loads, int(rows.n_rows.sum()), found)
 
 
 # --- the report --------------------------------------------------------------------------------
@@ -238,9 +239,9 @@ def report_of(
     """
     tree, n_boxes, loads = problem.tree, np.diff(boxes.first), faults.loads
     limits = problem.load_limits(problem.beta_max)
-    for constraint, count in faults.counts.items():
-        examples = [f"{name_of(id_)!r} {text}" for id_, text in faults.examples[constraint]]
-        found.append(Violation(constraint, count, tuple(examples)))
+    for constraint, (count, first) in faults.found.items():
+        examples = tuple(f"{name_of(id_)!r} {text}" for id_, text in first)
+        found.append(Violation(constraint, count, examples))
     lists = {
         "alpha": [
             f"{tree.names[broker]!r} has {n_boxes[broker]}, at most {problem.alpha}"
@@ -252,11 +253,8 @@ def report_of(
             for i in np.flatnonzero(loads > limits).tolist()
         ],
     }
-    found += [
-        _violation(constraint, examples) for constraint, examples in lists.items() if examples
-    ]
-    order = list(CONSTRAINTS)
-    found.sort(key=lambda violation: order.index(violation.constraint))
+    found += [_violation(name, examples) for name, examples in lists.items() if examples]
+    found.sort(key=lambda violation: list(CONSTRAINTS).index(violation.constraint))
     return Report(tuple(found), bool((loads <= problem.load_limits(problem.beta)).all()))
 
 

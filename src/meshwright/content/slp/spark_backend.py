@@ -92,9 +92,8 @@ def assign_on_spark(
             filters = fit_to_leaves(stored, backend)
         seconds = watch.seconds
         with progress.step("checking"):
-            assignment = read_parquet(spark, table)
-            rows = subscribers(spark, stored)
-            report, measures = check_on_spark(stored, rows, assignment, filters, stage)
+            rows, written = subscribers(spark, stored), read_parquet(spark, table)
+            report, measures = check_on_spark(stored, rows, written, filters, stage)
             obstacle = None if report.feasible else obstacle_of(stored, placed)
         with progress.step("computing the bound"):
             bound = bound_of(stored, placed)
@@ -126,16 +125,11 @@ class SparkBackend:
     """Subscribers on Spark: a `Backend`."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        problem: StoredProblem,
-        stage: Staging,
-        partitions: int | None = None,
+        self, spark: SparkSession, problem: StoredProblem, stage: Staging, partitions: int | None
     ) -> None:
         self._spark = spark
         self._problem = problem
         self._stage = stage
-        self._leaves = leaves_of(problem)
         # Rows are moved to the directory step=n/broker=b; these are the steps of each broker.
         self._moved = stage.scratch("moved")
         self._steps: dict[int, list[int]] = {}
@@ -162,25 +156,24 @@ class SparkBackend:
             schema = StructType([*schema_of(SubscriberRows), StructField("step", IntegerType())])
             rows = read_parquet(self._spark, self._moved, schema=schema)
             rows = rows.where(F.col("broker").isin(list(brokers)) & F.col("step").isin(list(steps)))
-        return self._table(rows, SubscriberRows, sum(map(self.count, brokers)))
+        size = sum(map(self.count, brokers))
+        return SparkTable(rows, SubscriberRows, size, self._stage.scratch)
 
     def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> SparkTable[Members]:
         """Return the subscribers at some brokers as members, written to a table."""
         rows = self.subscribers(brokers)
         frame = rows.reduce(frame_of_rows, around_both)
         path = self._stage.scratch(f"members-{uuid4().hex}")
-        prepare = partial(
-            members_of, leaves=self._leaves, target_of_leaf=target_of_leaf, frame=frame
-        )
+        leaves = leaves_of(self._problem)
+        prepare = partial(members_of, leaves=leaves, target_of_leaf=target_of_leaf, frame=frame)
         rows.mapped_to(Members, prepare, path)
         self._prepared.append(path)
         written = read_parquet(self._spark, path, schema=schema_of(Members))
-        return self._table(written, Members, rows.size)
+        return SparkTable(written, Members, rows.size, self._stage.scratch)
 
     def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
         """Move the rows of a table to the broker that `broker_of` gives each."""
-        step = self._n_moves
-        self._n_moves += 1
+        step, self._n_moves = self._n_moves, self._n_moves + 1
         path = self._moved / f"step={step}"
         change = partial(_at_new_broker, broker_of=broker_of)
         table.mapped_to(SubscriberRows, change, path, partition_by=["broker"])
@@ -192,13 +185,10 @@ class SparkBackend:
             shutil.rmtree(prepared, ignore_errors=True)
         self._prepared.clear()
 
-    def _table(self, frame: DataFrame, kind: type[Any], size: int) -> SparkTable[Any]:
-        return SparkTable(frame, kind, size, self._stage.scratch)
-
 
 def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Targets]) -> SubscriberRows:
-    ids, location, low, high, max_delay, *_ = rows.columns
-    return SubscriberRows(ids, location, low, high, max_delay, broker_of(rows))
+    columns = rows.ids, rows.location, rows.low, rows.high, rows.max_delay
+    return SubscriberRows(*columns, broker_of(rows))
 
 
 def check_on_spark(
@@ -219,7 +209,7 @@ def check_on_spark(
     boxes, _ = sort_boxes(problem, filters.broker, filters.low, filters.high)
     look = partial(_look, find=faults_task(problem, boxes), leaves=leaves_of(problem))
     faults, service = table.reduce(look, _join_looks)
-    ids = {id_ for found in faults.examples.values() for id_, _ in found}
+    ids = {id_ for _, examples in faults.found.values() for id_, _ in examples}
     named = subscribers.where(F.col("subscriber").isin(sorted(ids)))
     names: dict[int, str] = dict(named.select("subscriber", "name").collect()) if ids else {}
     n_strays = assignment.count() - faults.n_rows
@@ -230,13 +220,12 @@ def check_on_spark(
     return report, replace(measures, delay_rms=float(f"{measures.delay_rms:.{DIGITS}g}"))
 
 
-def _look(
-    rows: Attached, find: Callable[[Attached], Faults], leaves: Leaves
-) -> tuple[Faults, Service]:
+Look = tuple[Faults, Service]
+
+
+def _look(rows: Attached, find: Callable[[Attached], Faults], leaves: Leaves) -> Look:
     return find(rows), serve(rows, leaves)
 
 
-def _join_looks(
-    one: tuple[Faults, Service], other: tuple[Faults, Service]
-) -> tuple[Faults, Service]:
+def _join_looks(one: Look, other: Look) -> Look:
     return one[0].joined(other[0]), one[1].joined(other[1])
