@@ -20,8 +20,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import highspy
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from meshwright.content.boxes import Boxes
 from meshwright.content.slp.members import Members, held
@@ -62,22 +64,18 @@ class Program:
         self._n_targets = len(room)
         self._scale = float(volume.max(initial=0.0)) or 1.0
         self._volume = volume / self._scale
-        self.target, self.box = distinct_columns(boxes, volume, load_sample, reference, len(room))
-        self._solver = _new_solver()
+        sample = load_sample.joined(reference)
+        self.target, self.box = distinct_columns(boxes, volume, sample, len(room))
+        self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        # One thread and one seed: one order of pivots on every machine.
+        for name, value in {"output_flag": False, "threads": 1, "random_seed": 1}.items():
+            self._solver.setOptionValue(name, value)
         self.n_solved = 0
         self.n_cover_rows = 0
         self._pass_model(load_sample, room, alpha)
 
-    @property
-    def n_columns(self) -> int:
-        """The number of pairs of a target and a box to choose from."""
-        return len(self.target)
-
     def _pass_model(self, load_sample: Members, room: Floats, alpha: int) -> None:
-        import highspy
-        from scipy import sparse
-
-        n, n_y, n_load = self._n_targets, self.n_columns, load_sample.size
+        n, n_y, n_load = self._n_targets, len(self.target), load_sample.size
         subscriber, target = np.nonzero(unpack(load_sample.targets, n))  # of each x
         n_x = len(subscriber)
         served = self._served(load_sample)
@@ -90,9 +88,8 @@ class Program:
         at = (np.concatenate(rows), np.concatenate(columns))
 
         def incidence(row: npt.NDArray[np.intp] | Ints, n_rows: int) -> Any:
-            return sparse.csr_array(
-                (np.ones(len(row)), (row, np.arange(len(row)))), shape=(n_rows, len(row))
-            )
+            starts = np.arange(len(row) + 1)
+            return sparse.csc_array((np.ones(len(row)), row, starts), (n_rows, len(row)))
 
         matrix = sparse.block_array(
             [
@@ -124,29 +121,18 @@ class Program:
 
     def add_cover(self, members: Members) -> None:
         """Add the rows that some target covers each of these subscribers."""
-        import highspy
-
         covers = self._served(members) & unpack(members.targets, self._n_targets)[:, self.target]
         covers = np.unique(covers, axis=0)
         if len(covers) == 0:
             return
         rows, columns = np.nonzero(covers)
-        starts = np.searchsorted(rows, np.arange(len(covers))).astype(np.int32)
-        self._solver.addRows(
-            len(covers),
-            np.ones(len(covers)),
-            np.full(len(covers), highspy.kHighsInf),
-            len(columns),
-            starts,
-            columns.astype(np.int32),
-            np.ones(len(columns)),
-        )
-        self.n_cover_rows += len(covers)
+        n, starts = len(covers), np.searchsorted(rows, np.arange(len(covers))).astype(np.int32)
+        entries = len(columns), starts, columns.astype(np.int32), np.ones(len(columns))
+        self._solver.addRows(n, np.ones(n), np.full(n, highspy.kHighsInf), *entries)
+        self.n_cover_rows += n
 
     def solve(self) -> Fraction:
         """Return an optimal fractional solution."""
-        import highspy
-
         # The first solution comes from an interior point method and a crossover to a basis, in half
         # the time of the simplex method; later ones start from that basis.
         self._solver.setOptionValue("solver", "simplex" if self.n_solved else "ipm")
@@ -161,7 +147,7 @@ class Program:
                 name,
             )
         values = np.array(self._solver.getSolution().col_value)
-        y = np.clip(values[: self.n_columns], 0.0, 1.0)
+        y = np.clip(values[: len(self.target)], 0.0, 1.0)
         share = np.zeros((self._n_targets, len(self._volume)))
         share[self.target, self.box] = y
         value = float((self._volume[self.box] * y).sum()) * self._scale
@@ -169,14 +155,12 @@ class Program:
 
 
 def distinct_columns(
-    boxes: Boxes, volume: Floats, load_sample: Members, reference: Members, n_targets: int
+    boxes: Boxes, volume: Floats, sample: Members, n_targets: int
 ) -> tuple[Ints, Ints]:
     """Return the pairs (target, box) that get a column: the smallest box of each set served."""
-    order = np.lexsort((np.arange(len(volume)), volume))
-    inside = np.vstack((held(load_sample, boxes), held(reference, boxes)))[:, order]
-    in_time = np.vstack(
-        (unpack(load_sample.targets, n_targets), unpack(reference.targets, n_targets))
-    )
+    order = np.argsort(volume, kind="stable")
+    inside = held(sample, boxes)[:, order]
+    in_time = unpack(sample.targets, n_targets)
     targets, found = [], []
     for target in range(n_targets):
         served = np.packbits(inside[in_time[:, target]], axis=0)
@@ -188,16 +172,3 @@ def distinct_columns(
                 targets.append(target)
                 found.append(order[position])
     return np.array(targets, np.int32), np.array(found, np.int32)
-
-
-def _new_solver() -> Any:
-    import highspy
-
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,  # one order of pivots on every machine
-        "random_seed": 1,
-    }.items():
-        solver.setOptionValue(name, value)
-    return solver
