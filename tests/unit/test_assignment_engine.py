@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from meshwright.content.engine import choose_engine, memory_needed
 from meshwright.content.problem import load_problem
 from meshwright.content.problem.dataset import write_problem
-from meshwright.content.stored import open_problem
+from meshwright.content.stored import choose_engine, memory_needed, open_problem
 from meshwright.errors import InfeasibleError, InputError
 from meshwright.runtime import engines
 from tests.problems import random_problem

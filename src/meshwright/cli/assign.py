@@ -58,10 +58,9 @@ def assign(
     json: Json = False,
 ) -> None:
     """Attach subscribers to brokers; exit 1 if a limit is violated."""
-    from meshwright.content.engine import choose_engine
     from meshwright.content.methods.registry import METHODS
     from meshwright.content.problem.density_file import read_density
-    from meshwright.content.stored import open_problem
+    from meshwright.content.stored import choose_engine, open_problem
     from meshwright.model.method import choose
     from meshwright.storage import refuse_overwrite
 

@@ -1,4 +1,4 @@
-"""Problems and assignments whose subscribers stay on disk."""
+"""Problems and assignments whose subscribers stay on disk, and the engine to assign with."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.bound import Bound
 from meshwright.content.check import Report
 from meshwright.content.measures import Measures
+from meshwright.content.methods.registry import METHODS
 from meshwright.content.obstacle import Obstacle
 from meshwright.content.problem.dataset import LIMITS, load_tree
 from meshwright.content.problem.density_file import density_of
@@ -20,7 +21,11 @@ from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.density import Density
 from meshwright.model.problem_summary import ProblemSummary
+from meshwright.runtime import engines
 from meshwright.storage import open_dataset
+
+ON_SPARK = tuple(name for name, method in METHODS.items() if method.on_spark)
+GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,3 +96,29 @@ class StoredAssignment:
 
 
 AnyAssignment = Assignment | StoredAssignment
+
+
+def memory_needed(problem: ProblemSummary) -> int:
+    """Return about how many bytes it takes to assign a problem in memory.
+
+    Half a gigabyte for the program. Per subscriber, three copies of its numbers and of the bits of
+    its leaves (the problem, the members of a division, and while they are sorted), and 100 bytes
+    for its name and for counts.
+    """
+    numbers = int(problem.tree.location.shape[1]) + 2 * problem.n_dimensions + 1
+    words = -(-len(problem.tree.leaves) // 64)
+    return GIB // 2 + problem.n_subscribers * (3 * 8 * (numbers + words) + 100)
+
+
+def choose_engine(engine: str, method: str, problem: ProblemSummary) -> str:
+    """Return the engine that assigns a problem: "driver", this process, or "spark".
+
+    With "auto" the problem alone decides, and a problem that does not fit this machine is refused;
+    with "driver" it is tried.
+    """
+    needed = memory_needed(problem)
+    chosen = engines.choose_engine(engine, method, ON_SPARK, memory=needed)
+    if engine == "auto" and chosen == "driver":
+        other = "--engine spark" if method in ON_SPARK else f"--method {ON_SPARK[0]} --engine spark"
+        engines.check_fits(needed, f"Choose {other}, or --engine driver to try it here.")
+    return chosen

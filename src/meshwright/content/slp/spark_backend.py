@@ -32,7 +32,6 @@ from meshwright.content.check import (
     sort_boxes,
 )
 from meshwright.content.dataset import publish
-from meshwright.content.engine import choose_engine
 from meshwright.content.measures import Measures, Service, measures_of, serve
 from meshwright.content.obstacle import obstacle_of
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS
@@ -40,7 +39,7 @@ from meshwright.content.slp.down_the_tree import fit_to_leaves, run
 from meshwright.content.slp.members import Members, around_both, frame_of_rows, members_of
 from meshwright.content.slp.one_level import Settings
 from meshwright.content.spark_subscribers import SparkTable, schema_of
-from meshwright.content.stored import StoredAssignment, StoredProblem, open_problem
+from meshwright.content.stored import StoredAssignment, StoredProblem, choose_engine, open_problem
 from meshwright.content.subscribers import Ints, Leaves, SubscriberRows, Targets, leaves_of
 from meshwright.errors import InputError
 from meshwright.model.method import check_seed
