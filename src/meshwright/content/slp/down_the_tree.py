@@ -19,9 +19,9 @@ from meshwright.content.filters import with_inner_brokers
 from meshwright.content.problem import Problem
 from meshwright.content.slp.backend import Backend, MemoryBackend
 from meshwright.content.slp.members import Members, Partition
-from meshwright.content.slp.one_level import Limits, OneLevel, Relaxed, Settings
+from meshwright.content.slp.one_level import OneLevel, Relaxed, Settings
 from meshwright.content.slp.repair import repair
-from meshwright.content.subscribers import Ints, SubscriberRows, Targets
+from meshwright.content.subscribers import Floats, Ints, SubscriberRows, Targets
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.kernels.random import stream
@@ -56,9 +56,8 @@ def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
     """
     leaves = np.arange(len(problem.tree.leaves))
     members = MemoryBackend(problem).members([problem.tree.publisher], leaves)
-    limits, density = limits_of(problem, leaves), problem.density_table
-    level = OneLevel(members, limits, density, Settings(), seed, no_progress().update)
-    relaxed = level.relax()
+    fair, silent = fair_loads(problem, leaves), no_progress().update
+    relaxed = OneLevel(problem, members, fair, Settings(), seed, silent).relax()
     return relaxed.fraction.value, relaxed.boxes.size
 
 
@@ -68,13 +67,13 @@ def run(
     backend: Backend,
     seed: int,
     on_progress: ProgressCallback,
-    settings: Settings | None = None,
+    settings: Settings | None,
 ) -> tuple[float | None, dict[str, Any]]:
     """Move all subscribers of a backend to leaves, by slp or slp-leaves.
 
     Return the value of the linear programs, None if there was none, and counts.
     """
-    tree, solved = problem.tree, []
+    tree, chosen, solved = problem.tree, settings or Settings(), []
     n_levels = int(tree.depth.max()) if method == "slp" else 1
     whole, done, size = problem.n_subscribers * n_levels, 0, 0
 
@@ -87,14 +86,9 @@ def run(
             backend.move(backend.subscribers([broker]), partial(_constant, broker=children[0]))
         elif size:
             members = backend.members([broker], target_of_leaf)
-            partition, relaxed = OneLevel(
-                members,
-                limits_of(problem, target_of_leaf),
-                problem.density_table,
-                settings or Settings(),
-                int(stream(seed, broker)) >> 1,
-                part_done,
-            ).divide()
+            fair, own_seed = fair_loads(problem, target_of_leaf), int(stream(seed, broker)) >> 1
+            level = OneLevel(problem, members, fair, chosen, own_seed, part_done)
+            partition, relaxed = level.divide()
             solved.append(relaxed)
             brokers = np.array([*children, -1], np.int32)
             backend.move(members, partial(_child, partition=partition, brokers=brokers))
@@ -120,16 +114,14 @@ Step = tuple[int, list[int], Ints]  # a broker, the targets of its subscribers, 
 
 def _level_by_level(tree: BrokerTree) -> Iterator[Step]:
     """Yield every broker with children, each before those below it."""
-    index = {leaf: i for i, leaf in enumerate(tree.leaves.tolist())}
     todo = [tree.publisher]
     while todo:
         broker = todo.pop()
         children = tree.children[broker].tolist()
         if children:
-            target_of_leaf = np.full(len(index), -1, np.int64)
+            target_of_leaf = np.full(len(tree.leaves), -1, np.int64)
             for number, child in enumerate(children):
-                below = [index[leaf] for leaf in tree.leaves_below(child).tolist()]
-                target_of_leaf[below] = number
+                target_of_leaf[np.isin(tree.leaves, tree.leaves_below(child))] = number
             yield broker, children, target_of_leaf
             todo += children
 
@@ -151,13 +143,11 @@ def _child(members: Members, partition: Partition, brokers: Targets) -> Targets:
     return brokers[partition.target_of(members)]
 
 
-def limits_of(problem: ProblemSummary, target_of_leaf: Ints) -> Limits:
-    """Return the limits of the targets: each has the capacity of all its leaves."""
-    n_targets = int(target_of_leaf.max()) + 1
+def fair_loads(problem: ProblemSummary, target_of_leaf: Ints) -> Floats:
+    """Return the load of each target at load factor 1, by the capacity of all its leaves."""
     below = target_of_leaf >= 0
-    capacity = np.bincount(target_of_leaf[below], problem.leaf_capacity[below], n_targets)
-    fair = np.asarray(capacity, np.float64) * problem.n_subscribers
-    return Limits(fair, problem.alpha, problem.beta, problem.beta_max)
+    capacity = np.bincount(target_of_leaf[below], weights=problem.leaf_capacity[below])
+    return np.asarray(capacity, np.float64) * problem.n_subscribers
 
 
 def fit_to_leaves(problem: ProblemSummary, backend: Backend) -> Filters:

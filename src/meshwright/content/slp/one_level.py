@@ -35,10 +35,10 @@ from meshwright.content.slp.members import (
 )
 from meshwright.content.slp.program import Fraction, Program
 from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
-from meshwright.model.density import DensityTable
+from meshwright.content.subscribers import Floats, Ints
+from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.progress import ProgressCallback
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 LOAD_STEP = 1.02  # growth of the load factor while some members find no place
@@ -61,19 +61,6 @@ class Settings:
     roundings: int = 6  # of the fractional solution
     finalists: int = 2  # best roundings that are tightened
     tightenings: int = 8  # times that filters are fitted and pruned again, at most
-
-
-class Limits(NamedTuple):
-    """The limits of a division among targets."""
-
-    fair: Floats  # float64[n_targets], the load of each target at load factor 1
-    alpha: int
-    beta: float
-    beta_max: float
-
-    def room(self, factor: float, share: float = 1.0) -> npt.NDArray[np.int64]:
-        """Return the largest load of each target, of all members or of a sample of that share."""
-        return np.floor(factor * share * self.fair * (1 + 1e-12)).astype(np.int64)
 
 
 class Relaxed(NamedTuple):
@@ -99,11 +86,11 @@ class Division(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OneLevel:
-    """Divides a table of members among targets."""
+    """Divides a table of members among targets, within the limits of a problem."""
 
+    problem: ProblemSummary
     table: MemberTable
-    limits: Limits
-    density: DensityTable
+    fair: Floats  # float64[n_targets], the load of each target at load factor 1
     settings: Settings
     seed: int
     on_progress: ProgressCallback
@@ -125,13 +112,13 @@ class OneLevel:
 
     def relax(self) -> Relaxed:
         """Solve the linear program, with more rows each time, until rounding covers nearly all."""
-        settings, seed, n = self.settings, self.seed, len(self.limits.fair)
+        settings, seed, n = self.settings, self.seed, len(self.fair)
         reference = draw(self.table, settings.sample * n, seed)
         boxes = self._candidates(reference)
-        volumes = box_volumes(boxes, self.density)
+        volumes = box_volumes(boxes, self.problem.density_table)
         load_sample = draw(self.table, settings.load_sample * n, seed + 1)
-        room = self.limits.beta * self.limits.fair * (load_sample.size / self.table.size)
-        program = Program(boxes, volumes, load_sample, reference, room, self.limits.alpha)
+        room = self.problem.beta * self.fair * (load_sample.size / self.table.size)
+        program = Program(boxes, volumes, load_sample, reference, room, self.problem.alpha)
         random = np.random.default_rng([seed, 1])
         n_rows = load_sample.size
         for round_ in range(MOST_ROUNDS):
@@ -146,9 +133,13 @@ class OneLevel:
             n_rows += some.size
         return Relaxed(boxes, volumes, program, fraction, reference, n_rows)
 
+    def _room(self, factor: float, share: float = 1.0) -> Ints:
+        """Return the largest load of each target, of all members or of a sample of that share."""
+        return np.floor(factor * share * self.fair * (1 + 1e-12)).astype(np.int64)
+
     def _candidates(self, reference: Members) -> Boxes:
         """Return candidate boxes, of as many super-subscriptions as keep their number in bounds."""
-        n_targets = len(self.limits.fair)
+        n_targets = len(self.fair)
         count = self.settings.clusters * n_targets
         most = max(self.settings.boxes * n_targets, LEAST_BOXES)
         while True:
@@ -162,7 +153,7 @@ class OneLevel:
     def _roundings(self, relaxed: Relaxed) -> Iterator[Bools]:
         """Yield selections of boxes that cover all members, each from its own rounding."""
         boxes, volume, sample = relaxed.boxes, relaxed.volume, relaxed.reference
-        room = self.limits.room(self.limits.beta, sample.size / self.table.size)
+        room = self._room(self.problem.beta, sample.size / self.table.size)
         for number in range(self.settings.roundings):
             random = np.random.default_rng([self.seed, 2, number])
             taken = round_up(relaxed.fraction.share, relaxed.n_rows, random)
@@ -170,7 +161,7 @@ class OneLevel:
             taken = self._cover_all(taken, boxes, volume, self.settings.epsilon)
             placed = PlacedSample(sample, boxes, taken, room)
             placed.relieve(volume)
-            placed.prune(volume, self.limits.alpha)
+            placed.prune(volume, self.problem.alpha)
             yield self._cover_all(placed.taken, boxes, volume, self.settings.epsilon)
 
     def _cover_all(self, taken: Bools, boxes: Boxes, volume: Floats, epsilon: float) -> Bools:
@@ -184,17 +175,17 @@ class OneLevel:
 
     def _place(self, filters: TargetFilters) -> Division:
         """Place all members by maximum flow, at a load factor that grows from beta to beta_max."""
-        limits = self.limits
+        problem, density = self.problem, self.problem.density_table
         cells = count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
-        factor, placement = limits.beta, None
+        factor, placement = problem.beta, None
         while True:
-            placement = place(cells.masks, cells.members, limits.room(factor), placement)
-            if placement.complete or factor >= limits.beta_max:
+            placement = place(cells.masks, cells.members, self._room(factor), placement)
+            if placement.complete or factor >= problem.beta_max:
                 break
-            factor = min(factor * LOAD_STEP, limits.beta_max)
-        partition = partition_by(self.table, cells, placement, len(limits.fair))
-        loads, density = partition.loads, self.density
-        boxes, owner = self.table.fit(partition.target_of, loads, limits.alpha, density)
+            factor = min(factor * LOAD_STEP, problem.beta_max)
+        partition = partition_by(self.table, cells, placement, len(self.fair))
+        loads, alpha = partition.loads, problem.alpha
+        boxes, owner = self.table.fit(partition.target_of, loads, alpha, density)
         corners = boxes.corners
         volumes = [union_volume(corners[owner == target], density) for target in np.unique(owner)]
         return Division(partition, factor, boxes, owner, (partition.n_left, float(sum(volumes))))
@@ -206,16 +197,16 @@ class OneLevel:
         these members, so some can be dropped and their members go elsewhere. This is repeated
         until it saves nothing.
         """
-        room = self.limits.room(division.factor, sample.size / self.table.size)
+        room = self._room(division.factor, sample.size / self.table.size)
         if division.partition.n_left:
             return division  # its boxes do not hold all members
         for _ in range(self.settings.tightenings):
             boxes, owner = division.boxes, division.owner
-            taken = np.zeros((len(self.limits.fair), len(owner)), np.bool_)
+            taken = np.zeros((len(self.fair), len(owner)), np.bool_)
             taken[owner, np.arange(len(owner))] = True
             placed = PlacedSample(sample, boxes, taken, room)
-            volume = box_volumes(boxes, self.density)
-            placed.prune(volume, self.limits.alpha)
+            volume = box_volumes(boxes, self.problem.density_table)
+            placed.prune(volume, self.problem.alpha)
             kept = self._cover_all(placed.taken, boxes, volume, 0.0)
             if (kept == taken).all():
                 return division

@@ -18,7 +18,6 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, StructField, StructType
 
 from meshwright.content.assignment import Filters
 from meshwright.content.bound import bound_of
@@ -152,7 +151,7 @@ class SparkBackend:
             rows = self._all
         else:
             steps = {step for broker in brokers for step in self._steps.get(broker, [])}
-            schema = StructType([*schema_of(SubscriberRows), StructField("step", IntegerType())])
+            schema = schema_of(SubscriberRows).add("step", "integer")
             rows = read_parquet(self._spark, self._moved, schema=schema)
             rows = rows.where(F.col("broker").isin(list(brokers)) & F.col("step").isin(list(steps)))
         size = sum(map(self.count, brokers))
