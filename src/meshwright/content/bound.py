@@ -299,10 +299,7 @@ def _upwards(children: list[tuple[int, ...]]) -> list[int]:
 def _cell_measures(density: Density | None, lines: list[Floats]) -> Floats:
     """Return the volume of each cell of a grid, or the share of events in it."""
     if density is None:
-        measures = np.ones(())
-        for axis in lines:
-            measures = np.multiply.outer(measures, np.diff(axis))
-        return measures
+        return reduce(np.multiply.outer, map(np.diff, lines))
     below = density.table.below.reshape([len(axis) for axis in density.edges])
     for k, (axis, edges) in enumerate(zip(lines, density.edges, strict=True)):
         # The measure below a line is linear between the edges of the density.

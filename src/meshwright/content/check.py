@@ -125,17 +125,12 @@ def check_tables(
     attached = Attached(*(*subscribers_of(problem, claimed).columns, n_rows))
     boxes, unusable = sort_boxes(problem, box_broker, box_low, box_high)
     faults = faults_task(problem, boxes)(attached)
-    found = []
-    if len(unusable):
-        found.append(_violation("boxes", [f"row {row} of the filters" for row in unusable]))
-    if not known.all():
-        rows = np.flatnonzero(~known).tolist()
-        found.append(_violation("strays", [f"row {row} of the assignment" for row in rows]))
+    strays = [f"row {row} of the assignment" for row in np.flatnonzero(~known)]
+    found = {
+        "boxes": (len(unusable), [f"row {row} of the filters" for row in unusable]),
+        "strays": (len(strays), strays),
+    }
     return report_of(problem, boxes, faults, problem.subscriber_names.__getitem__, found)
-
-
-def _violation(constraint: str, examples: list[str]) -> Violation:
-    return Violation(constraint, len(examples), tuple(examples[:N_EXAMPLES]))
 
 
 def sort_boxes(
@@ -156,9 +151,6 @@ def sort_boxes(
     return BrokerBoxes(first, *corners), np.flatnonzero(~usable).tolist()
 
 
-# --- faults of subscribers, by batch -----------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Attached(SubscriberRows):
     """Subscribers with their rows of an assignment; `broker` is -1 without exactly one row."""
@@ -171,7 +163,7 @@ class Faults(NamedTuple):
 
     loads: Ints  # int64[n_leaves], subscribers at each leaf
     n_rows: int  # rows of the assignment that name one of the subscribers
-    # By constraint: how many are wrong; of the smallest ids, the id and what is wrong.
+    # By constraint: how many are wrong, and of the smallest ids, the id and what is wrong.
     found: dict[str, tuple[int, list[tuple[int, str]]]]
 
     def joined(self, other: Faults) -> Faults:
@@ -223,25 +215,22 @@ def _find_faults(rows: Attached, leaves: Leaves, boxes: BrokerBoxes, names: list
     return Faults(loads, int(rows.n_rows.sum()), found)
 
 
-# --- the report --------------------------------------------------------------------------------
-
-
 def report_of(
     problem: ProblemSummary,
     boxes: BrokerBoxes,
     faults: Faults,
     name_of: Callable[[int], str],
-    found: list[Violation],
+    found: dict[str, tuple[int, list[str]]],
 ) -> Report:
     """Return the report of an assignment.
 
-    `name_of` gives the name of a subscriber; `found` has the violations by rows of the tables.
+    `name_of` gives the name of a subscriber; `found` has the counts and examples of rows of the
+    tables that violate a constraint.
     """
     tree, n_boxes, loads = problem.tree, np.diff(boxes.first), faults.loads
     limits = problem.load_limits(problem.beta_max)
     for constraint, (count, first) in faults.found.items():
-        examples = tuple(f"{name_of(id_)!r} {text}" for id_, text in first)
-        found.append(Violation(constraint, count, examples))
+        found[constraint] = count, [f"{name_of(id_)!r} {text}" for id_, text in first]
     lists = {
         "alpha": [
             f"{tree.names[broker]!r} has {n_boxes[broker]}, at most {problem.alpha}"
@@ -253,9 +242,13 @@ def report_of(
             for i in np.flatnonzero(loads > limits).tolist()
         ],
     }
-    found += [_violation(name, examples) for name, examples in lists.items() if examples]
-    found.sort(key=lambda violation: list(CONSTRAINTS).index(violation.constraint))
-    return Report(tuple(found), bool((loads <= problem.load_limits(problem.beta)).all()))
+    found |= {name: (len(examples), examples) for name, examples in lists.items()}
+    violations = tuple(
+        Violation(name, found[name][0], tuple(found[name][1][:N_EXAMPLES]))
+        for name in CONSTRAINTS
+        if name in found and found[name][0]
+    )
+    return Report(violations, bool((loads <= problem.load_limits(problem.beta)).all()))
 
 
 def _escapes(tree: BrokerTree, boxes: BrokerBoxes) -> Iterator[str]:

@@ -25,7 +25,6 @@ from meshwright.content.check import (
     Attached,
     Faults,
     Report,
-    Violation,
     faults_task,
     report_of,
     sort_boxes,
@@ -211,8 +210,7 @@ def check_on_spark(
     named = subscribers.where(F.col("subscriber").isin(sorted(ids)))
     names: dict[int, str] = dict(named.select("subscriber", "name").collect()) if ids else {}
     n_strays = assignment.count() - faults.n_rows
-    examples = ("rows of subscribers that the problem does not have",)
-    strays = [Violation("strays", n_strays, examples)] if n_strays else []
+    strays = {"strays": (n_strays, ["rows of subscribers that the problem does not have"])}
     report = report_of(problem, boxes, faults, names.__getitem__, strays)
     measures = measures_of(problem, service, filters)
     return report, replace(measures, delay_rms=float(f"{measures.delay_rms:.{DIGITS}g}"))
