@@ -223,10 +223,10 @@ def partition_by(
     group = np.concatenate((placement.group[order], left))
     target = np.concatenate((placement.leaf[order], np.full(len(left), -1)))
     count = np.concatenate((placement.count[order], placement.left[left]))
-    return make_partition(table, cells, (group, target, count), n_targets)
+    return from_shares(table, cells, (group, target, count), n_targets)
 
 
-def make_partition(
+def from_shares(
     table: MemberTable,
     cells: Cells,
     shares: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]],

@@ -14,13 +14,7 @@ import numpy as np
 
 from meshwright.content.methods.flow import Placement, group_rows, place
 from meshwright.content.slp.backend import Backend
-from meshwright.content.slp.members import (
-    Members,
-    MemberTable,
-    Partition,
-    count_cells,
-    make_partition,
-)
+from meshwright.content.slp.members import Members, MemberTable, Partition, count_cells, from_shares
 from meshwright.content.subscribers import Ints, Leaves, Targets, Words, leaves_of, unpack
 from meshwright.model.problem_summary import ProblemSummary
 
@@ -69,7 +63,7 @@ def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Ints]
 
     rows, nowhere = np.arange(len(count)), np.full(len(count), -1)
     shares = np.tile(rows, 2), np.append(leaf, nowhere), np.append(stay, count - stay)
-    staying = make_partition(table, present, shares, n_leaves)
+    staying = from_shares(table, present, shares, n_leaves)
 
     # The others form groups of their own; the leaves take them in the order of their ids.
     cells = count_cells(table, partial(_with_free, staying=staying), n_dimensions)
@@ -85,7 +79,7 @@ def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Ints]
         np.concatenate((np.full(len(kept), n_leaves), then.leaf, np.full(len(free), -1))),
         np.concatenate((cells.members[kept], take, cells.members[free] - taken[group[free]])),
     )
-    return make_partition(table, cells, shares, n_leaves + 1), then.loads(n_leaves)
+    return from_shares(table, cells, shares, n_leaves + 1), then.loads(n_leaves)
 
 
 def _with_present_leaf(members: Members, leaves: Leaves) -> Words:

@@ -21,14 +21,7 @@ from pyspark.sql import functions as F
 
 from meshwright.content.assignment import Filters
 from meshwright.content.bound import bound_of
-from meshwright.content.check import (
-    Attached,
-    Faults,
-    Report,
-    faults_task,
-    report_of,
-    sort_boxes,
-)
+from meshwright.content.check import Attached, Faults, Report, faults_task, report_of, sort_boxes
 from meshwright.content.dataset import publish
 from meshwright.content.measures import Measures, Service, measures_of, serve
 from meshwright.content.obstacle import obstacle_of
