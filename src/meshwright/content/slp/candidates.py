@@ -6,10 +6,9 @@ of all super-subscriptions with little to spare. Candidates are the products of 
 shrunk to the super-subscriptions that they hold.
 
 Clusters come from a tree of splits, each across one axis. It is grown on a sample: always the split
-that saves most, where a cluster costs its members times the size of the box around their
-subscriptions. All members then go down the tree, a few comparisons each. The paper leaves the
-clustering to its report; k-means in the same space made boxes several times as large, because five
-axes of network outweigh two of events.
+that saves most, where a cluster costs its members times the size of the box around them. The paper
+leaves the clustering to its report; k-means in the same space made boxes several times as large,
+because five axes of network outweigh two of events.
 """
 
 from __future__ import annotations
@@ -56,9 +55,8 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
     # A link leads to a split or a cluster: 0 to the root, 2n + 2 and 2n + 3 from split n.
     ends: dict[int, int] = {}
     splits: list[tuple[int, float]] = []
-    heap: list[
-        tuple[float, int, Ints, int, float]
-    ] = []  # clusters by the cost of a split, less now
+    # Clusters: what their best split costs more than now, link, members and the split.
+    heap: list[tuple[float, int, Ints, int, float]] = []
     alike: list[int] = []  # links to clusters that cannot be split
 
     def add(members: Ints, link: int) -> None:
@@ -79,12 +77,11 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
         add(members[~is_left], 2 * number + 3)
     for cluster, link in enumerate(alike + [entry[1] for entry in heap]):
         ends[link] = ~cluster
-    numbers = range(len(splits))
     return SplitTree(
         np.array([axis for axis, _ in splits], np.int32),
         np.array([threshold for _, threshold in splits], np.float64),
-        np.array([ends[2 * number + 2] for number in numbers], np.int32),
-        np.array([ends[2 * number + 3] for number in numbers], np.int32),
+        np.array([ends[2 * number + 2] for number in range(len(splits))], np.int32),
+        np.array([ends[2 * number + 3] for number in range(len(splits))], np.int32),
     )
 
 
@@ -99,17 +96,19 @@ def _best_split(
         value = points[order, axis]
         if len(members) < 2 or value[0] == value[-1]:
             continue
-        below, above = low[order], high[order]
-        before = _size(np.minimum.accumulate(below), np.maximum.accumulate(above))[:-1]
-        after = _size(
-            np.minimum.accumulate(below[::-1])[::-1], np.maximum.accumulate(above[::-1])[::-1]
-        )[1:]
-        cost = before * counts + after * counts[::-1]
+        before = _sizes_up_to(low[order], high[order])
+        after = _sizes_up_to(low[order[::-1]], high[order[::-1]])[::-1]
+        cost = before[:-1] * counts + after[1:] * counts[::-1]
         cost[value[:-1] == value[1:]] = np.inf
         at = int(np.argmin(cost))
         if cost[at] < best[0]:
             best = (float(cost[at]), axis, float(value[at]))
     return best
+
+
+def _sizes_up_to(low: Floats, high: Floats) -> Floats:
+    """Return the sizes of the boxes around the first box, the first two, and so on."""
+    return _size(np.minimum.accumulate(low), np.maximum.accumulate(high))
 
 
 def _size(low: Floats, high: Floats) -> Floats:

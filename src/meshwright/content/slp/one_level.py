@@ -21,18 +21,9 @@ import numpy.typing as npt
 from meshwright.content.boxes import Boxes, box_volumes
 from meshwright.content.kernels.volume import union_volume
 from meshwright.content.methods.flow import place
+from meshwright.content.slp import members
 from meshwright.content.slp.candidates import candidate_boxes, grow_splits
-from meshwright.content.slp.members import (
-    Members,
-    MemberTable,
-    Partition,
-    TargetFilters,
-    count_cells,
-    draw,
-    partition_by,
-    super_subscriptions,
-    uncovered,
-)
+from meshwright.content.slp.members import Members, MemberTable, Partition, TargetFilters
 from meshwright.content.slp.program import Fraction, Program
 from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
 from meshwright.content.subscribers import Floats, Ints
@@ -67,11 +58,11 @@ class Relaxed(NamedTuple):
     """The linear program when nearly all members are covered."""
 
     boxes: Boxes
-    volume: Floats
+    volume: Floats  # float64[n_boxes]
     program: Program
     fraction: Fraction
-    reference: Members
-    n_rows: int
+    reference: Members  # the sample that boxes are made for
+    n_rows: int  # members that the program has rows of
 
 
 class Division(NamedTuple):
@@ -113,10 +104,10 @@ class OneLevel:
     def relax(self) -> Relaxed:
         """Solve the linear program, with more rows each time, until rounding covers nearly all."""
         settings, seed, n = self.settings, self.seed, len(self.fair)
-        reference = draw(self.table, settings.sample * n, seed)
+        reference = members.draw(self.table, settings.sample * n, seed)
         boxes = self._candidates(reference)
         volumes = box_volumes(boxes, self.problem.density_table)
-        load_sample = draw(self.table, settings.load_sample * n, seed + 1)
+        load_sample = members.draw(self.table, settings.load_sample * n, seed + 1)
         room = self.problem.beta * self.fair * (load_sample.size / self.table.size)
         program = Program(boxes, volumes, load_sample, reference, room, self.problem.alpha)
         random = np.random.default_rng([seed, 1])
@@ -125,8 +116,8 @@ class OneLevel:
             fraction = program.solve()
             self.on_progress(0.6 * (1 - 0.5 ** (round_ + 1)))
             taken = round_up(fraction.share, n_rows, random)
-            filters = filters_of(taken, boxes, settings.epsilon)
-            count, some = uncovered(self.table, filters, settings.cover_rows * n, seed + 2 + round_)
+            filters, most = filters_of(taken, boxes, settings.epsilon), settings.cover_rows * n
+            count, some = members.uncovered(self.table, filters, most, seed + 2 + round_)
             if count <= settings.rest * self.table.size:
                 break
             program.add_cover(some)
@@ -144,7 +135,7 @@ class OneLevel:
         most = max(self.settings.boxes * n_targets, LEAST_BOXES)
         while True:
             splits = grow_splits(reference.location, reference.low, reference.high, count)
-            boxes = candidate_boxes(super_subscriptions(self.table, splits))
+            boxes = candidate_boxes(members.super_subscriptions(self.table, splits))
             if boxes.size <= most or splits.n_clusters == 1:
                 return boxes
             # Boxes grow a little faster than clusters; each try costs a second of minutes.
@@ -168,7 +159,7 @@ class OneLevel:
         """Return the boxes taken and those that are needed to cover all members."""
         while True:
             filters = filters_of(taken, boxes, epsilon)
-            count, some = uncovered(self.table, filters, MOST_UNCOVERED, 0)
+            count, some = members.uncovered(self.table, filters, MOST_UNCOVERED, 0)
             if count == 0:
                 return taken
             taken = complete(taken, boxes, volume, some)
@@ -176,14 +167,14 @@ class OneLevel:
     def _place(self, filters: TargetFilters) -> Division:
         """Place all members by maximum flow, at a load factor that grows from beta to beta_max."""
         problem, density = self.problem, self.problem.density_table
-        cells = count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
+        cells = members.count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
         factor, placement = problem.beta, None
         while True:
             placement = place(cells.masks, cells.members, self._room(factor), placement)
             if placement.complete or factor >= problem.beta_max:
                 break
             factor = min(factor * LOAD_STEP, problem.beta_max)
-        partition = partition_by(self.table, cells, placement, len(self.fair))
+        partition = members.partition_by(self.table, cells, placement, len(self.fair))
         loads, alpha = partition.loads, problem.alpha
         boxes, owner = self.table.fit(partition.target_of, loads, alpha, density)
         corners = boxes.corners
@@ -191,11 +182,10 @@ class OneLevel:
         return Division(partition, factor, boxes, owner, (partition.n_left, float(sum(volumes))))
 
     def _tighten(self, division: Division, sample: Members) -> Division:
-        """Return a division that is not worse: prune the fitted boxes and place all again.
+        """Prune the fitted boxes and place all again while that makes a better division.
 
         Boxes fitted to the members of a target are smaller than the candidates, and hold more than
-        these members, so some can be dropped and their members go elsewhere. This is repeated
-        until it saves nothing.
+        these members, so some can be dropped and their members go elsewhere.
         """
         room = self._room(division.factor, sample.size / self.table.size)
         if division.partition.n_left:
