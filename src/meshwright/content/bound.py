@@ -6,9 +6,9 @@ filter, as do all brokers above it. So the fewest brokers with room for that man
 the cost at the point, and the integral over the event space bounds the bandwidth.
 
 Latency sharpens the bound. Leaves are joined into clusters, and clusters into larger ones.
-Subscribers whose leaves in time are all in one cluster need brokers of that cluster, and two
-clusters without a common leaf need different brokers, so their numbers add up. Any clusters give a
-valid bound; ours join leaves that often serve the same subscribers.
+Subscribers whose leaves in time are all in one cluster need brokers of that cluster, and clusters
+without a common leaf need different brokers, so their numbers add up. Any clusters give a valid
+bound; ours join leaves that often serve the same subscribers.
 
 Subscriptions are counted on the grid of all coordinates. If that has too many cells, lines are left
 out and boxes shrunk to the lines kept: fewer subscriptions per cell, so the bound stays valid.
@@ -33,8 +33,8 @@ from meshwright.content.subscribers import (
     InMemory,
     Ints,
     Leaves,
+    PlainTable,
     SubscriberRows,
-    SubscriberTable,
     Words,
     leaves_of,
     pack,
@@ -80,7 +80,7 @@ def lower_bound(problem: Problem, *, most_cells: int = MOST_CELLS) -> Bound:
 
 def bound_of(
     problem: ProblemSummary,
-    table: SubscriberTable[SubscriberRows],
+    table: PlainTable,
     *,
     most_cells: int = MOST_CELLS,
     most_lines: int = MOST_LINES,
@@ -96,10 +96,9 @@ def bound_of(
     step = max(1, -(-problem.n_subscribers // N_SAMPLED))
     together = table.reduce(partial(_served_together, leaves=leaves, step=step), np.add)
     clusters = Clusters(problem, together)
-    corners = table.sums(
-        partial(_corners, leaves=leaves, masks=clusters.masks, above=clusters.above, lines=lines)
-    )
-    needed = clusters.needed(corners, tuple(size - 1 for size in sizes))
+    masks, above = clusters.masks, clusters.above
+    task = partial(_corners, leaves=leaves, masks=masks, above=above, lines=lines)
+    needed = clusters.needed(table.sums(task), tuple(size - 1 for size in sizes))
     return Bound(float(needed @ _cell_measures(problem.density, lines).ravel()), sizes, is_exact)
 
 
@@ -154,8 +153,7 @@ def _corners(
     its low corner on the grid and subtracts 1 where it ends, so sums along each dimension give the
     number of subscriptions at every cell.
     """
-    home = np.empty(rows.size, np.int64)
-    find_homes(leaves.in_time(rows), masks, above, home)
+    home = find_homes(leaves.in_time(rows), masks, above)
     sizes = [len(axis) - 1 for axis in lines]
     # A box has the cells from `first` up to, not including, `last`, in each dimension.
     first = [np.searchsorted(axis, rows.low[:, k], "left") for k, axis in enumerate(lines)]
@@ -221,7 +219,7 @@ class Clusters:
         n_cells = prod(shape)
         # By cluster: subscriptions and brokers of each cell, int32[n_cells].
         found: dict[int, tuple[Counts, Counts]] = {}
-        for cluster in _upwards(self._children):
+        for cluster in self._upwards():
             below = [found.pop(child) for child in self._children[cluster] if child in found]
             cell, change = corners(cluster)
             if not below and len(cell) == 0:
@@ -238,6 +236,19 @@ class Clusters:
             np.maximum(needed, self._fewest(cluster, int(counts.max()))[counts], out=needed)
             found[cluster] = counts, needed
         return found[len(self._children) - 1][1] if found else np.zeros(n_cells, np.int32)
+
+    def _upwards(self) -> list[int]:
+        """Return all clusters, each after its parts, the largest part first.
+
+        This order keeps few results in memory, even if the tree of clusters is lopsided.
+        """
+        size = self._leaves.sum(axis=1)
+        order, todo = [], [len(size) - 1]
+        while todo:
+            order.append(todo.pop())
+            # The order is reversed at the end, so the largest goes last.
+            todo.extend(sorted(self._children[order[-1]], key=lambda child: -size[child]))
+        return order[::-1]
 
     def _fewest(self, cluster: int, n_members: int) -> Counts:
         """Return the fewest brokers of a cluster for 0, 1, ... n_members of its subscribers.
@@ -266,10 +277,8 @@ class Clusters:
 
 def _join_leaves(together: Floats) -> list[tuple[int, ...]]:
     """Return the parts of each cluster: leaves first, then pairs of earlier ones, up to all."""
-    n_leaves = len(together)
-    children: list[tuple[int, ...]] = [()] * n_leaves
-    if n_leaves == 1:
-        return children
+    if len(together) == 1:
+        return [()]
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
@@ -277,23 +286,8 @@ def _join_leaves(together: Floats) -> list[tuple[int, ...]]:
     apart = 1.0 - together / np.maximum(np.minimum.outer(served, served), 1.0)
     np.fill_diagonal(apart, 0.0)
     merges = linkage(squareform(apart, checks=False), "average")
-    return children + [(int(one), int(other)) for one, other in merges[:, :2]]
-
-
-def _upwards(children: list[tuple[int, ...]]) -> list[int]:
-    """Return all clusters, each after its parts, the largest part first.
-
-    This order keeps few results in memory, even if the tree of clusters is lopsided.
-    """
-    size = [1] * len(children)
-    for cluster, below in enumerate(children):
-        size[cluster] += sum(size[child] for child in below)
-    order, todo = [], [len(children) - 1]
-    while todo:
-        order.append(todo.pop())
-        # The order is reversed at the end, so the largest goes last.
-        todo.extend(sorted(children[order[-1]], key=lambda child: -size[child]))
-    return order[::-1]
+    pairs = merges[:, :2].astype(int).tolist()
+    return [()] * len(together) + [(one, other) for one, other in pairs]
 
 
 def _cell_measures(density: Density | None, lines: list[Floats]) -> Floats:

@@ -20,15 +20,7 @@ import numpy.typing as npt
 
 from meshwright.content.methods.flow import place, tightest
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import (
-    InMemory,
-    Ints,
-    SubscriberRows,
-    SubscriberTable,
-    Words,
-    leaves_of,
-    subscribers_of,
-)
+from meshwright.content.subscribers import InMemory, PlainTable, Words, leaves_of, subscribers_of
 from meshwright.model.problem_summary import ProblemSummary
 
 N_NAMED = 5  # brokers of a bottleneck that a message names
@@ -67,7 +59,7 @@ class Obstacle:
         return {**asdict(self), "brokers": list(self.brokers)}
 
 
-Groups = tuple[Words, Ints]  # leaves in time as bits, and subscribers with them
+Groups = tuple[Words, npt.NDArray[np.int64]]  # leaves in time as bits, and subscribers with them
 
 
 def find_obstacle(problem: Problem) -> Obstacle | None:
@@ -88,7 +80,7 @@ it could with beta_max 2 or with max_delay 6 for all
     return obstacle_of(problem, InMemory(subscribers_of(problem)))
 
 
-def obstacle_of(problem: ProblemSummary, table: SubscriberTable[SubscriberRows]) -> Obstacle | None:
+def obstacle_of(problem: ProblemSummary, table: PlainTable) -> Obstacle | None:
     """Return the obstacle of a problem with the subscribers of a table."""
     leaves = leaves_of(problem)
 

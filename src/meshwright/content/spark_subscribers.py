@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -223,16 +224,11 @@ class SparkTable(Generic[S]):
 
 def _write_result(directory: Path, value: Any) -> None:
     """Write the result of this task; one that is run again replaces it."""
-    from pyspark import TaskContext
-
     context = TaskContext.get()
     assert context is not None
     draft = directory / f".{uuid4().hex}"
     ship(draft, value)
     draft.replace(directory / str(context.partitionId()))
-
-
-# --- rows and batches --------------------------------------------------------------------------
 
 
 def schema_of(kind: type[SubscriberRows]) -> StructType:

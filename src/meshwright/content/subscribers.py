@@ -120,6 +120,7 @@ class InMemory(Generic[S]):
 
 
 SubscriberTable: TypeAlias = "InMemory[S] | SparkTable[S]"
+PlainTable: TypeAlias = "SubscriberTable[SubscriberRows]"
 
 
 def subscribers_of(problem: Problem, broker: npt.ArrayLike = -1) -> SubscriberRows:
@@ -127,9 +128,6 @@ def subscribers_of(problem: Problem, broker: npt.ArrayLike = -1) -> SubscriberRo
     ids = np.arange(problem.n_subscribers)
     at = np.ascontiguousarray(np.broadcast_to(np.asarray(broker, np.int32), ids.shape))
     return SubscriberRows(ids, problem.location, problem.low, problem.high, problem.max_delay, at)
-
-
-# --- leaves ------------------------------------------------------------------------------------
 
 
 class Leaves(NamedTuple):
@@ -169,12 +167,11 @@ def leaves_of(problem: ProblemSummary) -> Leaves:
 
 def unpack(words: Words, n_bits: int) -> npt.NDArray[np.bool_]:
     """Return rows of bits as rows of booleans."""
-    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
-    return bits[:, :n_bits].astype(np.bool_)
+    octets = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n_bits, bitorder="little").view(np.bool_)
 
 
 def pack(rows: npt.NDArray[np.bool_]) -> Words:
     """Return rows of booleans as rows of bits."""
-    wide = np.zeros((len(rows), -(-rows.shape[1] // 64) * 64), np.bool_)
-    wide[:, : rows.shape[1]] = rows
+    wide = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 64)))
     return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)

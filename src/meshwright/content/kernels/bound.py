@@ -7,12 +7,13 @@ import numpy as np
 from meshwright.runtime.compile import kernel, maker
 
 
-@kernel
-def find_homes(marks, masks, above, homes):
-    """Write to `homes`, for each row of bits in `marks`, the smallest cluster with all its leaves.
+@maker
+def find_homes(marks, masks, above):
+    """Return the smallest cluster that has all leaves of each row of bits in `marks`.
 
     Rows of `masks` are clusters, the leaves first; `above` is the cluster that each is a part of.
     """
+    homes = np.empty(len(marks), np.int64)
     for j in range(len(marks)):
         at = 0
         while (marks[j, at >> 6] >> np.uint64(at & 63)) & np.uint64(1) == 0:
@@ -27,6 +28,7 @@ def find_homes(marks, masks, above, homes):
                 break
             at = above[at]
         homes[j] = at
+    return homes
 
 
 @maker

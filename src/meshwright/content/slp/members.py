@@ -97,9 +97,6 @@ def held(members: Members, boxes: Boxes) -> npt.NDArray[np.bool_]:
     return found
 
 
-# --- samples and clusters ----------------------------------------------------------------------
-
-
 class Sample(NamedTuple):
     """A random sample of rows: those of the lowest random numbers, which depend on seed and id."""
 
@@ -153,9 +150,6 @@ def _enclose(members: Members, splits: SplitTree) -> Boxes:
     return boxes
 
 
-# --- groups and their targets ------------------------------------------------------------------
-
-
 class Cells(NamedTuple):
     """The number of members of each group in each cell of the Hilbert curve."""
 
@@ -203,14 +197,8 @@ class Partition(NamedTuple):
     def target_of(self, members: Members) -> Targets:
         """Return the target of each member, -1 for none."""
         words = np.column_stack((self.words_of(members), members.ids.view(np.uint64)))
-        return self.target[_last_row(self.shares, words)]
-
-
-def _last_row(rows: Words, words: Words) -> Ints:
-    """Return the place of the last of sorted rows that is not after each row of words."""
-    found = np.empty(len(words), np.int64)
-    find_last(rows, words, found)
-    return found
+        target: Targets = self.target[find_last(self.shares, words)]
+        return target
 
 
 def partition_by(
@@ -258,5 +246,5 @@ def from_shares(
 def _spot_of(members: Members, words_of: WordsOf, spots: Words) -> Targets:
     """Return the place of each member's words among the rows of `spots`, -1 if it has none."""
     words = words_of(members)
-    found = _last_row(spots, words)
+    found = find_last(spots, words)
     return np.where((spots[found] == words).all(axis=1), found, -1).astype(np.int32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.runtime.compile import kernel
+from meshwright.runtime.compile import kernel, maker
 
 
 @kernel
@@ -64,12 +64,13 @@ def join_leaves(in_time, target_of_leaf, out):
                 out[j, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
 
 
-@kernel
-def find_last(rows, words, out):
-    """Write the place of the last of the sorted `rows` that is not after each row of `words`.
+@maker
+def find_last(rows, words):
+    """Return the place of the last of the sorted `rows` that is not after each row of `words`.
 
     Rows are compared word by word. If all of them are after, the place is 0.
     """
+    found = np.empty(len(words), np.int64)
     for j in range(len(words)):
         first, last = 0, len(rows)
         while last - first > 1:
@@ -83,4 +84,5 @@ def find_last(rows, words, out):
                 last = middle
             else:
                 first = middle
-        out[j] = first
+        found[j] = first
+    return found
