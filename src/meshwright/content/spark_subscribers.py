@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 from meshwright.content.boxes import Boxes, coarser, fit_boxes, from_corners, outermost
 from meshwright.content.methods.flow import group_rows
 from meshwright.content.problem.dataset import lists, matrix_of
-from meshwright.content.subscribers import Ints, S, SubscriberRows, T, Targets, Words
+from meshwright.content.subscribers import Counted, Ints, S, SubscriberRows, T, Targets, Words
 from meshwright.model.density import DensityTable
 from meshwright.runtime.paths import uri
 from meshwright.runtime.ship import mapped, received, ship
@@ -108,9 +108,7 @@ class SparkTable(Generic[S]):
         order = np.lexsort(words.T[::-1])
         return words[order], found.column("n").to_numpy()[order]
 
-    def sums(
-        self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]
-    ) -> Callable[[int], tuple[Ints, Ints]]:
+    def sums(self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]) -> Callable[[int], Counted]:
         """Sum rows of (group, item, count); return a function that gives a group's items, sums."""
 
         def as_batch(_rows: S, found: tuple[Ints, Ints, Ints]) -> pa.RecordBatch:
@@ -121,7 +119,7 @@ class SparkTable(Generic[S]):
             summed = rows.groupBy("group", "item").agg(F.sum("n").alias("n")).where("n != 0")
             summed.repartition("group").write.partitionBy("group").parquet(uri(table))
 
-        def of_group(number: int) -> tuple[Ints, Ints]:
+        def of_group(number: int) -> Counted:
             part = table / f"group={number}"
             if not part.exists():
                 return np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]  # rows of bits, 64 a word, the lowest bit first
 Targets = npt.NDArray[np.int32]
+Counted = tuple[Ints, Ints]  # items, and a count of each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,16 +84,14 @@ class InMemory(Generic[S]):
         masks, _, counts = group_rows(words_of(self.rows))
         return masks, counts
 
-    def sums(
-        self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]
-    ) -> Callable[[int], tuple[Ints, Ints]]:
+    def sums(self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]) -> Callable[[int], Counted]:
         """Sum rows of (group, item, count); return a function that gives a group's items, sums.
 
         The rows of a batch are distinct and sorted.
         """
         group, item, count = rows_of(self.rows)
 
-        def of_group(number: int) -> tuple[Ints, Ints]:
+        def of_group(number: int) -> Counted:
             first, last = np.searchsorted(group, [number, number + 1])
             return item[first:last], count[first:last]
 

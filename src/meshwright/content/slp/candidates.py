@@ -52,8 +52,7 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
     extent = high.max(axis=0) - low.min(axis=0)
     scale = 1.0 / np.where(extent > 0, extent, 1.0)
     low, high = low * scale, high * scale
-    # A link leads to a split or a cluster: 0 to the root, 2n + 2 and 2n + 3 from split n.
-    ends: dict[int, int] = {}
+    ends = [0]  # where links lead to, as in `SplitTree`: the first to the root, two from each split
     splits: list[tuple[int, float]] = []
     # Clusters: what their best split costs more than now, link, members and the split.
     heap: list[tuple[float, int, Ints, int, float]] = []
@@ -73,15 +72,16 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
         ends[link] = number = len(splits)
         splits.append((axis, threshold))
         is_left = points[members, axis] <= threshold
-        add(members[is_left], 2 * number + 2)
-        add(members[~is_left], 2 * number + 3)
+        ends += [0, 0]
+        add(members[is_left], 2 * number + 1)
+        add(members[~is_left], 2 * number + 2)
     for cluster, link in enumerate(alike + [entry[1] for entry in heap]):
         ends[link] = ~cluster
     return SplitTree(
         np.array([axis for axis, _ in splits], np.int32),
         np.array([threshold for _, threshold in splits], np.float64),
-        np.array([ends[2 * number + 2] for number in range(len(splits))], np.int32),
-        np.array([ends[2 * number + 3] for number in range(len(splits))], np.int32),
+        np.array(ends[1::2], np.int32),
+        np.array(ends[2::2], np.int32),
     )
 
 

@@ -182,25 +182,19 @@ def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Targets]) ->
 
 
 def check_on_spark(
-    problem: StoredProblem,
-    subscribers: DataFrame,
-    assignment: DataFrame,
-    filters: Filters,
-    stage: Staging,
+    problem: StoredProblem, rows: DataFrame, assignment: DataFrame, filters: Filters, stage: Staging
 ) -> tuple[Report, Measures]:
     """Return the checker's report and the measures, from the tables of the two datasets."""
-    once = F.col("n_rows") == 1
-    rows = assignment.groupBy("subscriber").agg(
-        F.count("*").alias("n_rows"), F.first("broker").alias("broker")
-    )
-    rows = rows.withColumn("broker", F.when(once, F.col("broker")).otherwise(F.lit(-1)))
-    both = subscribers.join(rows, "subscriber", "left").fillna({"broker": -1, "n_rows": 0})
+    n_rows = F.count("*")
+    broker = F.when(n_rows == 1, F.first("broker")).otherwise(-1)
+    brokers = assignment.groupBy("subscriber").agg(n_rows.alias("n_rows"), broker.alias("broker"))
+    both = rows.join(brokers, "subscriber", "left").fillna({"broker": -1, "n_rows": 0})
     table = SparkTable(both, Attached, problem.n_subscribers, stage.scratch)
     boxes, _ = sort_boxes(problem, filters.broker, filters.low, filters.high)
     look = partial(_look, find=faults_task(problem, boxes), leaves=leaves_of(problem))
     faults, service = table.reduce(look, _join_looks)
     ids = {id_ for _, examples in faults.found.values() for id_, _ in examples}
-    named = subscribers.where(F.col("subscriber").isin(sorted(ids)))
+    named = rows.where(F.col("subscriber").isin(sorted(ids)))
     names: dict[int, str] = dict(named.select("subscriber", "name").collect()) if ids else {}
     n_strays = assignment.count() - faults.n_rows
     strays = {"strays": (n_strays, ["rows of subscribers that the problem does not have"])}
