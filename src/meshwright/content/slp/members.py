@@ -35,8 +35,6 @@ from meshwright.content.subscribers import (
 from meshwright.runtime.kernels.random import streams
 from meshwright.runtime.threads import in_parts
 
-ALL_BITS = 63  # shifted out of a key, these leave one cell
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members(SubscriberRows):
@@ -163,18 +161,12 @@ class Cells(NamedTuple):
 
 def count_cells(table: MemberTable, words_of: WordsOf, n_dimensions: int) -> Cells:
     """Return groups of members with equal words, by cells that are fine enough to stay few."""
-    if table.size <= flow.MOST_CELLS:
-        return _count_cells(table, words_of, 0)
-    n_groups = len(_count_cells(table, words_of, ALL_BITS).members)
-    return _count_cells(table, words_of, cell_shift(table.size, n_groups, n_dimensions))
-
-
-def _count_cells(table: MemberTable, words_of: WordsOf, shift: int) -> Cells:
+    n_groups = len(table.count(words_of)[0]) if table.size > flow.MOST_CELLS else 0
+    shift = cell_shift(table.size, n_groups, n_dimensions)
     with_cell = partial(_with_cell, words_of=words_of, shift=shift)
     rows, counts = table.count(with_cell)
     masks, group, _ = group_rows(np.ascontiguousarray(rows[:, :-1]))
-    members = np.zeros(len(masks), np.int64)
-    np.add.at(members, group, counts)
+    members = np.bincount(group, weights=counts).astype(np.int64)
     return Cells(with_cell, rows, counts, group, masks, members)
 
 
@@ -236,11 +228,11 @@ def from_shares(
         rows, spot = np.unique(row[inside], return_inverse=True)
         spot_of = partial(_spot_of, words_of=cells.words_of, spots=cells.rows[rows])
         first_id[inside] = table.ids_at(spot_of, spot, place[inside])
-    loads = np.zeros(n_targets, np.int64)
-    np.add.at(loads, target[target >= 0], count[target >= 0])
     starts = np.column_stack((cells.rows[row], first_id.view(np.uint64)))
-    n_left = int(count[target < 0].sum())
-    return Partition(cells.words_of, starts, target.astype(np.int32), loads, n_left)
+    loads = np.bincount(target + 1, count, n_targets + 1).astype(np.int64)  # first of target -1
+    return Partition(
+        cells.words_of, starts, target.astype(np.int32), loads=loads[1:], n_left=int(loads[0])
+    )
 
 
 def _spot_of(members: Members, words_of: WordsOf, spots: Words) -> Targets:

@@ -49,8 +49,7 @@ def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Ints]
     left = np.zeros(len(masks), np.int64)
     left[group[~placed]] = count[~placed]
     now = Placement(group[placed], leaf[placed].astype(np.int32), count[placed], left)
-    sizes = left.copy()
-    np.add.at(sizes, now.group, now.count)
+    sizes = np.bincount(group, weights=count).astype(np.int64)
     then = place(masks, sizes, problem.load_limits(problem.beta_max), now)
 
     # How many of a group stay at a leaf, and how many more it takes.
@@ -72,8 +71,7 @@ def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Ints]
     free, kept = np.flatnonzero(is_free), np.flatnonzero(~is_free)
     free_of = np.zeros(len(masks), np.int64)
     free_of[group[free]] = free
-    taken = np.zeros(len(masks), np.int64)
-    np.add.at(taken, then.group, take)
+    taken = np.bincount(then.group, take, len(masks)).astype(np.int64)
     shares = (
         np.concatenate((kept, free_of[then.group], free)),
         np.concatenate((np.full(len(kept), n_leaves), then.leaf, np.full(len(free), -1))),
