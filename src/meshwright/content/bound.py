@@ -26,21 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.content import subscribers
 from meshwright.content.kernels.bound import combine, find_homes, sum_corners
 from meshwright.content.problem import Density, Problem
-from meshwright.content.subscribers import (
-    Floats,
-    InMemory,
-    Ints,
-    Leaves,
-    PlainTable,
-    SubscriberRows,
-    Words,
-    leaves_of,
-    pack,
-    subscribers_of,
-    unpack,
-)
+from meshwright.content.subscribers import Floats, Ints, Leaves, PlainTable, SubscriberRows, Words
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.kernels.random import streams
 
@@ -74,8 +63,8 @@ def lower_bound(problem: Problem, *, most_cells: int = MOST_CELLS) -> Bound:
     10.0
 
     """
-    table, all_lines = InMemory(subscribers_of(problem)), 2 * problem.n_subscribers
-    return bound_of(problem, table, most_cells=most_cells, most_lines=all_lines)
+    table = subscribers.InMemory(subscribers.subscribers_of(problem))
+    return bound_of(problem, table, most_cells=most_cells, most_lines=2 * problem.n_subscribers)
 
 
 def bound_of(
@@ -92,7 +81,7 @@ def bound_of(
     is_exact = found.complete and sizes == tuple(len(axis) for axis in found.values)
     if min(sizes) < 2:
         return Bound(0.0, sizes, is_exact)
-    leaves = leaves_of(problem)
+    leaves = subscribers.leaves_of(problem)
     step = max(1, -(-problem.n_subscribers // N_SAMPLED))
     together = table.reduce(partial(_served_together, leaves=leaves, step=step), np.add)
     clusters = Clusters(problem, together)
@@ -140,7 +129,7 @@ def _served_together(rows: SubscriberRows, leaves: Leaves, step: int) -> Floats:
     Only those whose id is a multiple of `step` are counted.
     """
     sample = rows.pick(rows.ids % step == 0)
-    bits = unpack(leaves.in_time(sample), len(leaves.down))
+    bits = subscribers.unpack(leaves.in_time(sample), len(leaves.down))
     return bits.T.astype(np.float64) @ bits
 
 
@@ -209,7 +198,7 @@ class Clusters:
             for child in below:
                 self._leaves[cluster] |= self._leaves[child]
                 self.above[child] = cluster
-        self.masks = pack(self._leaves)  # leaves of each cluster, as bits
+        self.masks = subscribers.pack(self._leaves)  # leaves of each cluster, as bits
 
     def needed(self, corners: Callable[[int], tuple[Ints, Ints]], shape: tuple[int, ...]) -> Counts:
         """Return the fewest brokers that each cell of the grid needs.

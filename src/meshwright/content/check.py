@@ -16,14 +16,7 @@ import numpy.typing as npt
 
 from meshwright.content.kernels.check import BrokerBoxes, Served, find_faults
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import (
-    Floats,
-    Ints,
-    Leaves,
-    SubscriberRows,
-    leaves_of,
-    subscribers_of,
-)
+from meshwright.content.subscribers import Ints, Leaves, SubscriberRows, leaves_of, subscribers_of
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.threads import in_parts
@@ -45,6 +38,8 @@ CONSTRAINTS = {
     "nesting": "boxes outside the filter above",
     "load": "leaves over beta_max",
 }
+
+Column = npt.NDArray[Any]  # of a table in which anything may be wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +104,11 @@ def check(assignment: Assignment) -> Report:
 
 def check_tables(
     problem: Problem,
-    subscriber: npt.NDArray[Any],
-    broker: npt.NDArray[Any],
-    box_broker: npt.NDArray[Any],
-    box_low: Floats,
-    box_high: Floats,
+    subscriber: Column,
+    broker: Column,
+    box_broker: Column,
+    box_low: Column,
+    box_high: Column,
 ) -> Report:
     """Check the rows of an assignment dataset, in any order and with any fault."""
     known = (subscriber >= 0) & (subscriber < problem.n_subscribers)
@@ -134,7 +129,7 @@ def check_tables(
 
 
 def sort_boxes(
-    problem: ProblemSummary, broker: npt.NDArray[Any], low: Floats, high: Floats
+    problem: ProblemSummary, broker: Column, low: Column, high: Column
 ) -> tuple[BrokerBoxes, list[int]]:
     """Return the usable boxes, sorted by broker, and the rows that are no box of a broker."""
     tree, shape = problem.tree, (len(broker), problem.n_dimensions)
@@ -243,10 +238,11 @@ def report_of(
         ],
     }
     found |= {name: (len(examples), examples) for name, examples in lists.items()}
+    ordered = ((name, *found.get(name, (0, []))) for name in CONSTRAINTS)
     violations = tuple(
-        Violation(name, found[name][0], tuple(found[name][1][:N_EXAMPLES]))
-        for name in CONSTRAINTS
-        if name in found and found[name][0]
+        Violation(name, count, tuple(examples[:N_EXAMPLES]))
+        for name, count, examples in ordered
+        if count
     )
     return Report(violations, bool((loads <= problem.load_limits(problem.beta)).all()))
 

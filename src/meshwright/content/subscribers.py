@@ -118,8 +118,8 @@ class InMemory(Generic[S]):
         return fit_groups(boxes, target_of(self.rows), len(loads), alpha, density)
 
 
-SubscriberTable: TypeAlias = "InMemory[S] | SparkTable[S]"
-PlainTable: TypeAlias = "SubscriberTable[SubscriberRows]"
+RowTable: TypeAlias = "InMemory[S] | SparkTable[S]"
+PlainTable: TypeAlias = "RowTable[SubscriberRows]"
 
 
 def subscribers_of(problem: Problem, broker: npt.ArrayLike = -1) -> SubscriberRows:

@@ -24,14 +24,7 @@ from meshwright.content.methods.flow import Placement, cell_shift, group_rows, o
 from meshwright.content.methods.hilbert import Frame, box_keys, frame_of
 from meshwright.content.slp.candidates import SplitTree, distinct
 from meshwright.content.slp.kernels.members import cover, enclose, find_last, join_leaves
-from meshwright.content.subscribers import (
-    Ints,
-    Leaves,
-    SubscriberRows,
-    SubscriberTable,
-    Targets,
-    Words,
-)
+from meshwright.content.subscribers import Ints, Leaves, RowTable, SubscriberRows, Targets, Words
 from meshwright.runtime.kernels.random import streams
 from meshwright.runtime.threads import in_parts
 
@@ -44,7 +37,7 @@ class Members(SubscriberRows):
     key: Ints  # int64[n], place on a Hilbert curve through the boxes of all members
 
 
-MemberTable: TypeAlias = "SubscriberTable[Members]"
+MemberTable: TypeAlias = "RowTable[Members]"
 WordsOf = Callable[[Members], Words]
 Corners = TypeVar("Corners", Boxes, Frame)
 

@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.boxes import Boxes, box_volumes
 from meshwright.content.kernels.volume import union_volume
@@ -25,12 +24,10 @@ from meshwright.content.slp import members
 from meshwright.content.slp.candidates import candidate_boxes, grow_splits
 from meshwright.content.slp.members import Members, MemberTable, Partition, TargetFilters
 from meshwright.content.slp.program import Fraction, Program
-from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
-from meshwright.content.subscribers import Floats, Ints
+from meshwright.content.slp.rounding import Bools, PlacedSample, complete, filters_of, round_up
+from meshwright.content.subscribers import Floats, Ints, Targets
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime.progress import ProgressCallback
-
-Bools = npt.NDArray[np.bool_]
 
 LOAD_STEP = 1.02  # growth of the load factor while some members find no place
 LEAST_BOXES = 100  # candidates that a division among few targets may choose from
@@ -71,7 +68,7 @@ class Division(NamedTuple):
     partition: Partition
     factor: float  # the load factor that it keeps
     boxes: Boxes  # at most alpha per target, sorted by target
-    owner: npt.NDArray[np.int32]  # the target of each box
+    owner: Targets  # the target of each box
     rank: tuple[int, float]  # smaller is better: members without a place, then bandwidth
 
 

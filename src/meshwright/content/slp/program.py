@@ -27,11 +27,8 @@ from scipy import sparse
 
 from meshwright.content.boxes import Boxes
 from meshwright.content.slp.members import Members, held
-from meshwright.content.subscribers import unpack
+from meshwright.content.subscribers import Floats, Targets, unpack
 from meshwright.errors import SolverError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
 
 
 class Fraction(NamedTuple):
@@ -87,7 +84,7 @@ class Program:
             rows.append(np.full(len(columns[-1]), x))
         at = (np.concatenate(rows), np.concatenate(columns))
 
-        def incidence(row: npt.NDArray[np.intp] | Ints, n_rows: int) -> Any:
+        def incidence(row: npt.NDArray[np.integer], n_rows: int) -> Any:
             starts = np.arange(len(row) + 1)
             return sparse.csc_array((np.ones(len(row)), row, starts), (n_rows, len(row)))
 
@@ -156,7 +153,7 @@ class Program:
 
 def distinct_columns(
     boxes: Boxes, volume: Floats, sample: Members, n_targets: int
-) -> tuple[Ints, Ints]:
+) -> tuple[Targets, npt.NDArray[np.int32]]:
     """Return the pairs (target, box) that get a column: the smallest box of each set served."""
     order = np.argsort(volume, kind="stable")
     inside = held(sample, boxes)[:, order]

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from meshwright.content.boxes import Boxes
 from meshwright.content.slp.kernels.prune import Placed, drop_box, place_rest
 from meshwright.content.slp.members import Members, TargetFilters, held
-from meshwright.content.subscribers import pack, unpack
+from meshwright.content.subscribers import Floats, pack, unpack
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
