@@ -206,24 +206,23 @@ class Clusters:
         `corners` gives the cells and changes of a cluster, as `_corners` describes them.
         """
         n_cells = prod(shape)
-        # By cluster: subscriptions and brokers of each cell, int32[n_cells].
-        found: dict[int, tuple[Counts, Counts]] = {}
+        found: dict[int, Counts] = {}  # by cluster: int32[2, n_cells], subscriptions and brokers
         for cluster in self._upwards():
             below = [found.pop(child) for child in self._children[cluster] if child in found]
             cell, change = corners(cluster)
             if not below and len(cell) == 0:
                 continue
-            counts, needed = below[0] if below else np.zeros((2, n_cells), np.int32)
-            for other_counts, other_needed in below[1:]:
-                counts += other_counts
-                needed += other_needed
+            total = below[0] if below else np.zeros((2, n_cells), np.int32)
+            for other in below[1:]:
+                total += other
+            counts, needed = total
             if len(cell):
                 own = np.zeros(n_cells, np.int32)
                 np.add.at(own, cell, change.astype(np.int32))
                 sum_corners(np.array(shape), own)
                 counts += own
             np.maximum(needed, self._fewest(cluster, int(counts.max()))[counts], out=needed)
-            found[cluster] = counts, needed
+            found[cluster] = total
         return found[len(self._children) - 1][1] if found else np.zeros(n_cells, np.int32)
 
     def _upwards(self) -> list[int]:
