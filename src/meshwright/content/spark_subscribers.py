@@ -20,17 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Window, types
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import IntegerType, StructType
 
 from meshwright.content.boxes import Boxes, coarser, fit_boxes, from_corners, outermost
 from meshwright.content.methods.flow import group_rows
@@ -45,16 +37,16 @@ Batches = Iterator[pa.RecordBatch]
 MOST_BOXES = 1 << 18  # of a target that its filter is fitted to; of more, boxes around runs of them
 
 _TYPES = {
-    **dict.fromkeys(("location", "low", "high"), ArrayType(DoubleType())),
-    "max_delay": DoubleType(),
+    **dict.fromkeys(("location", "low", "high"), types.ArrayType(types.DoubleType())),
+    "max_delay": types.DoubleType(),
     **dict.fromkeys(("subscriber", "broker", "group", "spot", "target", "place"), IntegerType()),
-    **dict.fromkeys(("key", "n_rows", "n", "item"), LongType()),
-    **dict.fromkeys(("targets", "words"), BinaryType()),
+    **dict.fromkeys(("key", "n_rows", "n", "item"), types.LongType()),
+    **dict.fromkeys(("targets", "words"), types.BinaryType()),
 }
 
 
 def _schema(names: list[str]) -> StructType:
-    return StructType([StructField(name, _TYPES[name]) for name in names])
+    return StructType([types.StructField(name, _TYPES[name]) for name in names])
 
 
 NOTHING, COUNTS, SUMS = _schema(["n"]), _schema(["words", "n"]), _schema(["group", "item", "n"])
@@ -100,11 +92,11 @@ class SparkTable(Generic[S]):
 
         def counted(_rows: S, words: Words) -> pa.RecordBatch:
             distinct, _, counts = group_rows(words)
-            return _batch(COUNTS, binary(distinct), counts)
+            return _batch(COUNTS, distinct, counts)
 
         with self._mapped(words_of, counted, COUNTS) as rows:
             found = rows.groupBy("words").agg(F.sum("n").alias("n")).toArrow()
-        words = words_in(found.column("words").combine_chunks())
+        words = _array_in(found.column("words").combine_chunks())
         order = np.lexsort(words.T[::-1])
         return words[order], found.column("n").to_numpy()[order]
 
@@ -186,9 +178,10 @@ class SparkTable(Generic[S]):
         """Write the rows, of type `kind`, that a function returns for each batch."""
 
         def as_batch(_rows: S, changed: SubscriberRows) -> pa.RecordBatch:
-            return to_batch(changed)
+            return _batch(schema, changed.ids.astype(np.int32), *changed.columns[1:])
 
-        with self._mapped(change, as_batch, schema_of(kind)) as rows:
+        schema = schema_of(kind)
+        with self._mapped(change, as_batch, schema) as rows:
             rows.write.partitionBy(*partition_by).parquet(uri(path))
 
     @contextmanager
@@ -240,52 +233,39 @@ def from_batch(batch: pa.RecordBatch, kind: type[S]) -> S:
     return kind(ids.astype(np.int64), *columns)
 
 
-def to_batch(rows: SubscriberRows) -> pa.RecordBatch:
-    """Return rows as a batch."""
-    columns = map(_column, rows.columns[1:])
-    return _batch(schema_of(type(rows)), rows.ids.astype(np.int32), *columns)
-
-
 def _array_in(column: pa.Array) -> npt.NDArray[Any]:
+    """Return a column that `_column` made as an array of its own."""
     if pa.types.is_list(column.type):
         matrix = matrix_of(pa.chunked_array([column]))
         if matrix is None:
             raise ValueError("the lists of a column are not of one length")
         return np.array(matrix)
-    if pa.types.is_binary(column.type):
-        return words_in(column)
-    return np.array(column.to_numpy(zero_copy_only=False))
-
-
-def _column(array: npt.NDArray[Any]) -> pa.Array:
-    if array.ndim == 1:
-        return pa.array(array)
-    return binary(array) if array.dtype == np.uint64 else lists(array)
-
-
-def words_in(column: pa.Array) -> Words:
-    """Return a column of binary values of one length as rows of words."""
+    if not pa.types.is_binary(column.type):
+        return np.array(column.to_numpy(zero_copy_only=False))
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     values = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].copy()
     return values.view(np.uint64).reshape(len(column), -1)
 
 
-def binary(words: Words) -> pa.Array:
-    """Return rows of words as a column of binary values."""
-    n, k = words.shape
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(words))]
-    return pa.Array.from_buffers(pa.binary(8 * k), n, buffers).cast(pa.binary())
+def _column(array: npt.NDArray[Any]) -> pa.Array:
+    """Return an array as a column: rows of words as binary values, rows of numbers as lists."""
+    if array.ndim == 1:
+        return pa.array(array)
+    if array.dtype != np.uint64:
+        return lists(array)
+    words = [None, pa.py_buffer(np.ascontiguousarray(array))]
+    width = pa.binary(8 * array.shape[1])
+    return pa.Array.from_buffers(width, len(array), words).cast(pa.binary())
 
 
-def _batch(schema: StructType, *columns: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema.names)
+def _batch(schema: StructType, *columns: npt.NDArray[Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(map(_column, columns)), schema.names)
 
 
 def _box_batch(target: npt.NDArray[Any], corners: npt.NDArray[np.float64]) -> pa.RecordBatch:
     place = np.arange(len(corners), dtype=np.int32)
-    columns = target.astype(np.int32), place, lists(corners[:, 0]), lists(corners[:, 1])
-    return _batch(TARGET_BOXES, *columns)
+    return _batch(TARGET_BOXES, target.astype(np.int32), place, corners[:, 0], corners[:, 1])
 
 
 def _corners_in(rows: pa.Table) -> npt.NDArray[np.float64]:
