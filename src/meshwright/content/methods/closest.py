@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from meshwright.content.assignment import Assignment
 from meshwright.content.filters import fit_filters, share_from
-from meshwright.content.kernels.closest import nearest_leaves, nearest_with_room
+from meshwright.content.kernels.closest import nearest_with_room
 from meshwright.content.problem import Problem
 from meshwright.runtime.progress import ProgressCallback
 from meshwright.runtime.threads import in_parts
@@ -32,7 +32,9 @@ def closest(
     places = problem.leaf_location
 
     def assign(first: int, last: int) -> None:
-        nearest_leaves(problem.location[first:last], places, leaf_of[first:last])
+        some, loads = slice(first, last), np.zeros(len(places), np.int64)
+        no_limit = np.full_like(loads, last - first)
+        nearest_with_room(problem.location[some], places, no_limit, loads, leaf_of[some])
 
     in_parts(assign, problem.n_subscribers)
     return with_fitted_filters(problem, "closest", leaf_of, SHARE, on_progress)
@@ -46,16 +48,13 @@ def closest_balanced(
     When every leaf is full (limits are rounded down), the nearest is overloaded.
     """
     del seed
-    n = problem.n_subscribers
-    leaf_of = np.empty(n, np.int32)
-    places, limits = problem.leaf_location, problem.load_limits(problem.beta_max)
-    loads = np.zeros(len(limits), np.int64)
+    n, location, places = problem.n_subscribers, problem.location, problem.leaf_location
+    leaf_of, limits = np.empty(n, np.int32), problem.load_limits(problem.beta_max)
+    loads = np.zeros_like(limits)
     n_overloaded = 0
     for first in range(0, n, STEPS):
         some = slice(first, first + STEPS)
-        n_overloaded += nearest_with_room(
-            problem.location[some], places, limits, loads, leaf_of[some]
-        )
+        n_overloaded += nearest_with_room(location[some], places, limits, loads, leaf_of[some])
         if on_progress:
             on_progress(SHARE * min(first + STEPS, n) / n)
     notes = {"overloaded": n_overloaded}
