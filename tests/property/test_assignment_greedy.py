@@ -9,18 +9,17 @@ from hypothesis import strategies as st
 
 from meshwright.content.boxes import fit_boxes
 from meshwright.content.filters import fit_filters
-from meshwright.content.kernels.fit import filter_volume
 from meshwright.content.kernels.volume import union_volume
 from meshwright.content.methods import greedy
 from meshwright.content.methods.balance import balance
 from meshwright.content.methods.closest import closest, closest_balanced
-from meshwright.content.methods.greedy import GREEDY
+from meshwright.content.methods.registry import METHODS as ALL
 from meshwright.model.density import no_density
 from tests.naive import assignment_greedy as naive
 from tests.problems import boxes as drawn_boxes
 from tests.problems import small_problems
 
-METHODS = {**GREEDY, "closest": closest, "closest-balanced": closest_balanced, "balance": balance}
+METHODS = {name: method.load() for name, method in ALL.items() if not method.on_spark}
 IN_TIME = [name for name in METHODS if name.startswith("gr") and name != "gr-no-latency"]
 
 
@@ -151,7 +150,7 @@ def test_fitted_boxes_hold_all_and_are_no_larger_than_one_box(drawn, alpha):
         held = (fitted[:, 0] <= box[0]).all(axis=1) & (fitted[:, 1] >= box[1]).all(axis=1)
         assert held.any()
     whole = np.stack([low.min(axis=0), high.max(axis=0)])
-    assert filter_volume(fitted, density) <= np.prod(whole[1] - whole[0])
+    assert union_volume(fitted, density) <= np.prod(whole[1] - whole[0])
     # No box is wider than what it holds: every face touches a box.
     for fit in fitted:
         inner = (boxes[:, 0] >= fit[0]).all(axis=1) & (boxes[:, 1] <= fit[1]).all(axis=1)

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from meshwright.content.assignment import Assignment
 from meshwright.content.boxes import Boxes, box_volumes
 from meshwright.content.filters import fit_filters
-from meshwright.content.problem.latency import marks_in_time
 from meshwright.content.slp import slp, slp_leaves
 from meshwright.content.slp.backend import MemoryBackend
 from meshwright.content.slp.candidates import candidate_boxes
 from meshwright.content.slp.program import Program
-from meshwright.content.subscribers import unpack
+from meshwright.content.subscribers import leaves_of, subscribers_of, unpack
 from tests.naive import slp as naive
 from tests.problems import small_problems
 
@@ -47,7 +46,8 @@ def plain(problem):
     ]
     n_leaves = len(problem.tree.leaves)
     in_time = [
-        set(np.flatnonzero(row).tolist()) for row in unpack(marks_in_time(problem), n_leaves)
+        set(np.flatnonzero(row).tolist())
+        for row in unpack(leaves_of(problem).in_time(subscribers_of(problem)), n_leaves)
     ]
     return boxes, in_time
 

@@ -14,7 +14,6 @@ from meshwright.content.methods import flow
 from meshwright.content.methods.flow import place
 from meshwright.content.problem import BrokerTree, Problem, load_problem
 from meshwright.content.problem.dataset import write_problem
-from meshwright.content.problem.latency import marks_in_time
 from meshwright.content.problem.synthetic import content_arguments, draw_problem
 from meshwright.content.slp import Settings, slp, slp_leaves
 from meshwright.content.slp.backend import MemoryBackend
@@ -30,7 +29,7 @@ from meshwright.content.slp.members import (
 from meshwright.content.slp.repair import repair
 from meshwright.content.slp.spark_backend import SparkBackend, assign_on_spark
 from meshwright.content.stored import open_problem
-from meshwright.content.subscribers import pack
+from meshwright.content.subscribers import leaves_of, pack, subscribers_of
 from meshwright.errors import InputError
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.storage import staging
@@ -189,7 +188,8 @@ def test_the_answer_is_that_in_memory_down_several_levels(spark, tmp_path):
 @pytest.mark.parametrize("beta_max", [1.1, 1.0])
 def test_the_same_move_so_that_others_find_room(spark, problem_path, tmp_path, beta_max):
     problem = load_problem(problem_path).with_limits(beta=1.0, beta_max=beta_max)
-    limits, marks = problem.load_limits(beta_max), marks_in_time(problem)
+    limits = problem.load_limits(beta_max)
+    marks = leaves_of(problem).in_time(subscribers_of(problem))
     n, leaves = problem.n_subscribers, problem.tree.leaves
     # Everyone in turn at the last leaf in time that has room: too late for some.
     leaf_of, room = np.full(n, -1, np.int32), limits.copy()

@@ -10,15 +10,16 @@ import pytest
 
 from meshwright.content.boxes import fit_boxes
 from meshwright.content.filters import fit_filters
-from meshwright.content.kernels.fit import filter_volume
+from meshwright.content.kernels.volume import union_volume
 from meshwright.content.methods.balance import balance
-from meshwright.content.methods.closest import closest, closest_balanced
-from meshwright.content.methods.greedy import GREEDY, gr, gr_evict_later, gr_evict_now, gr_star
+from meshwright.content.methods.closest import closest_balanced
+from meshwright.content.methods.greedy import gr, gr_evict_later, gr_evict_now, gr_star
+from meshwright.content.methods.registry import METHODS as ALL
 from meshwright.content.problem import BrokerTree, Density, Problem
 from meshwright.model.density import no_density
 from tests.problems import line_problem, random_problem
 
-METHODS = {**GREEDY, "closest": closest, "closest-balanced": closest_balanced, "balance": balance}
+METHODS = {name: method.load() for name, method in ALL.items() if not method.on_spark}
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
 FLAT = no_density(2)
 
@@ -160,7 +161,7 @@ def test_fitted_filters_are_about_as_good_as_those_that_gr_star_grew():
     volumes = []
     for filters in (grown.filters, fitted):
         boxes = [np.stack(filters.of(leaf), axis=1) for leaf in problem.tree.leaves]
-        volumes.append(sum(filter_volume(found, FLAT) for found in boxes if len(found)))
+        volumes.append(sum(union_volume(found, FLAT) for found in boxes if len(found)))
     assert volumes[1] <= 1.02 * volumes[0]
 
 

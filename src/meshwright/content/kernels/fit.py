@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.content.kernels.growth import cheapest, copy_box, hull, new_scratch, within
-from meshwright.content.kernels.volume import box_volume, union_volume
+from meshwright.content.kernels.growth import cheapest, hull, new_scratch, within
+from meshwright.content.kernels.volume import box_volume, copy_box, overlap, union_volume
 from meshwright.runtime.compile import kernel, maker
 
 RUNS = 128  # clusters that merging starts from
@@ -48,12 +48,6 @@ def clear_box(box):
         box[1, k] = -np.inf
 
 
-@kernel
-def is_empty(box):
-    """Return whether a box holds nothing."""
-    return box[0, 0] > box[1, 0]
-
-
 @maker
 def members_of(labels, c):
     """Return the members of a cluster."""
@@ -87,18 +81,6 @@ def hulls(boxes, labels, n_clusters):
     for j in range(len(labels)):
         hull(boxes[j], found[labels[j]], found[labels[j]])
     return found
-
-
-@maker
-def filter_volume(found, density):
-    """Return the volume of the union of the boxes that are not empty."""
-    used = np.empty_like(found)
-    count = 0
-    for c in range(len(found)):
-        if not is_empty(found[c]):
-            copy_box(found[c], used[count])
-            count += 1
-    return union_volume(used[:count], density)
 
 
 @maker
@@ -157,12 +139,7 @@ def _merge_cost(a, b, volume_a, volume_b, spare, density):
     """Return the volume of the hull of two boxes outside their union. Writes `spare`."""
     hull(a, b, spare)
     cost = box_volume(spare, density) - volume_a - volume_b
-    for k in range(a.shape[1]):
-        spare[0, k] = max(a[0, k], b[0, k])
-        spare[1, k] = min(a[1, k], b[1, k])
-        if spare[0, k] >= spare[1, k]:
-            return cost
-    return cost + box_volume(spare, density)
+    return cost + box_volume(spare, density) if overlap(a, b, spare) else cost
 
 
 @maker
@@ -251,7 +228,7 @@ def _join(box, found, left_out, spare, density):
     """Add a box to the hull that grows least, except one left out; return which."""
     best, least = -1, np.inf
     for c in range(len(found)):
-        if c == left_out or is_empty(found[c]):
+        if c == left_out or found[c, 0, 0] > found[c, 1, 0]:  # empty
             continue
         if within(box, found[c]):
             return c
@@ -281,10 +258,10 @@ def _peel(boxes, order, found, c, volume, density):
     best, least = 0, volume * (1.0 - WORTH)
     for i in range(n - 1):
         goes[i] = _join(boxes[order[i]], moved, c, spare, density)
-        if filter_volume(moved, density) >= least:  # without c: it only grows from here
+        if union_volume(moved, density) >= least:  # without c: it only grows from here
             break
         copy_box(rest[i + 1], moved[c])
-        grown = filter_volume(moved, density)
+        grown = union_volume(moved, density)
         clear_box(moved[c])
         if grown < least:
             best, least = i + 1, grown
@@ -298,7 +275,7 @@ def peel_faces(boxes, labels, alpha, density):
     Writes the labels; returns the volume of the union.
     """
     found = hulls(boxes, labels, alpha)
-    volume = filter_volume(found, density)
+    volume = union_volume(found, density)
     for _ in range(ROUNDS):
         better = False
         for c in range(alpha):

@@ -6,19 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.content.kernels.growth import FilterTree, growth_bound, holds, path_cost, take_box
+from meshwright.content.kernels.growth import FilterTree, grow_path, growth_bound, holds
 from meshwright.content.kernels.volume import box_volume
 from meshwright.runtime.compile import kernel
 from meshwright.runtime.kernels.random import uniform
 
 # Slots of `Run.state`.
 FACTOR = 0  # row of `limits` that holds: the current load balance factor
-DONE = 1  # assignments made, repeated ones included
-OVERLOADED = 2  # subscribers that went to a full leaf
-EVICTED = 3  # evictions made
-DRAWN = 4  # random numbers used
-HEAD, TAIL = 5, 6  # first and end of the ring of `Evictions`
-N_STATE = 7
+OVERLOADED = 1  # subscribers that went to a full leaf
+EVICTED = 2  # evictions made, and random numbers used
+HEAD, TAIL = 3, 4  # first and end of the ring of `Queue`
+N_STATE = 5
 
 
 class Run(NamedTuple):
@@ -44,13 +42,13 @@ class Waiting(NamedTuple):
     size: np.ndarray  # int64[leaves + 1], bits set in each row
 
 
-class Evictions(NamedTuple):
-    """Subscribers that wait, and the ones of each leaf that may be evicted."""
+class Queue(NamedTuple):
+    """Subscribers that wait, and the ones of each leaf that may be evicted for them."""
 
     ring: np.ndarray  # int32[subscribers + 1], those who wait, from state[HEAD] to state[TAIL]
     members: np.ndarray  # int32[leaves, width], a leaf's subscribers in its first places
     evicted_next: bool  # whether an evicted subscriber is served next, or last
-    most: int  # evictions allowed; the rest is then assigned as `gr` does
+    most: int  # evictions allowed; the rest is assigned without
     key: np.uint64  # random stream
 
 
@@ -98,7 +96,7 @@ def least_cost(run, j, ignore_limits):
         boxes, n_boxes = filters.boxes[leaf], filters.n_boxes[leaf]
         if growth_bound(box, volume, boxes, n_boxes, spare, filters.density) > least:
             continue
-        cost = path_cost(filters, box, leaf, least)
+        cost = grow_path(filters, box, leaf, least, False)
         if cost > least:
             continue
         load = relative_load(run, i)
@@ -118,28 +116,18 @@ def find_leaf(run, j):
 
 
 @kernel
-def find_full_leaf(run, j):
-    """Return the leaf of least cost for subscriber j, who has none with room; count it."""
-    run.state[OVERLOADED] += 1
-    return least_cost(run, j, True)
-
-
-@kernel
 def attach(run, j, leaf):
-    """Assign subscriber j to a leaf, whose filters take its box."""
-    take_box(run.filters, run.boxes[j], run.leaves[leaf])
+    """Assign subscriber j to a leaf, whose filters take its box; return the leaf.
+
+    If it is -1, as no leaf has room, the leaf of least cost is overloaded.
+    """
+    if leaf < 0:
+        run.state[OVERLOADED] += 1
+        leaf = least_cost(run, j, True)
+    grow_path(run.filters, run.boxes[j], run.leaves[leaf], np.inf, True)
     run.leaf_of[j] = leaf
     run.loads[leaf] += 1
-    run.state[DONE] += 1
-
-
-@kernel
-def assign_in_order(run, steps):
-    """Assign the next subscribers, in the order of their ids."""
-    for _ in range(steps):
-        j = run.state[DONE]
-        leaf = find_leaf(run, j)
-        attach(run, j, leaf if leaf >= 0 else find_full_leaf(run, j))
+    return leaf
 
 
 @kernel
@@ -202,10 +190,7 @@ def assign_fewest_first(run, steps, waiting):
         j = _fewest_candidates(waiting)
         _remove(waiting, waiting.counts[j], j)
         factor = run.state[FACTOR]
-        leaf = find_leaf(run, j)
-        if leaf < 0:
-            leaf = find_full_leaf(run, j)
-        attach(run, j, leaf)
+        leaf = attach(run, j, find_leaf(run, j))
         if run.state[FACTOR] != factor:
             count_candidates(run, waiting)
         elif run.loads[leaf] == run.limits[factor, leaf]:
@@ -213,36 +198,34 @@ def assign_fewest_first(run, steps, waiting):
 
 
 @kernel
-def assign_evicting(run, steps, evictions):
-    """Assign the next subscribers who wait; one without a leaf replaces another at random."""
-    state, ring, members = run.state, evictions.ring, evictions.members
+def assign_in_turn(run, steps, queue):
+    """Assign the next subscribers who wait; one without a leaf may evict another at random."""
+    state, ring, members = run.state, queue.ring, queue.members
     for _ in range(steps):
         if state[HEAD] == state[TAIL]:
             return
         j = ring[state[HEAD]]
         state[HEAD] = (state[HEAD] + 1) % len(ring)
         leaf = find_leaf(run, j)
-        if leaf < 0 and state[EVICTED] < evictions.most:
-            leaf = _evict(run, j, evictions)
-        if leaf < 0:
-            leaf = find_full_leaf(run, j)
-        if run.loads[leaf] < members.shape[1]:
-            members[leaf, run.loads[leaf]] = j
-        attach(run, j, leaf)
+        if leaf < 0 and state[EVICTED] < queue.most:
+            leaf = _evict(run, j, queue)
+        leaf = attach(run, j, leaf)
+        if run.loads[leaf] <= members.shape[1]:
+            members[leaf, run.loads[leaf] - 1] = j
 
 
 @kernel
-def _evict(run, j, evictions):
+def _evict(run, j, queue):
     """Evict a random subscriber from the leaves in time for j; return its leaf, -1 for none."""
-    state, ring, members, loads = run.state, evictions.ring, evictions.members, run.loads
+    state, ring, members, loads = run.state, queue.ring, queue.members, run.loads
     total = 0
     for i in range(len(loads)):
         if has_bit(run.marks[j], i):
             total += loads[i]
     if total == 0:
         return -1
-    rest = np.int64(uniform(evictions.key, state[DRAWN]) * total)
-    state[DRAWN] += 1
+    rest = np.int64(uniform(queue.key, state[EVICTED]) * total)
+    state[EVICTED] += 1
     leaf = 0
     while not has_bit(run.marks[j], leaf) or rest >= loads[leaf]:
         if has_bit(run.marks[j], leaf):
@@ -252,8 +235,7 @@ def _evict(run, j, evictions):
     loads[leaf] -= 1
     members[leaf, rest] = members[leaf, loads[leaf]]
     run.leaf_of[evicted] = -1
-    state[EVICTED] += 1
-    if evictions.evicted_next:
+    if queue.evicted_next:
         state[HEAD] = (state[HEAD] - 1) % len(ring)
         ring[state[HEAD]] = evicted
     else:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.content.kernels.volume import added_volume, box_volume
+from meshwright.content.kernels.volume import added_volume, box_volume, copy_box, overlap
 from meshwright.model.density import DensityTable
 from meshwright.runtime.compile import kernel, maker
 
@@ -46,14 +46,6 @@ def new_scratch(alpha, d):
     """Return working space for filters of at most alpha boxes in d dimensions."""
     met, following = np.empty((alpha + 1, 2, d)), np.empty(alpha + 2, np.int64)
     return Scratch(np.empty((2, d)), np.empty((2, d)), met, following)
-
-
-@kernel
-def copy_box(box, out):
-    """Write a box."""  # element by element: an assignment of arrays is slow to compile
-    for k in range(box.shape[1]):
-        out[0, k] = box[0, k]
-        out[1, k] = box[1, k]
 
 
 @kernel
@@ -96,14 +88,7 @@ def growth_bound(box, volume, boxes, n_boxes, spare, density):
     Overlaps between the filter's own boxes are subtracted more than once. Writes `spare`.
     """
     for j in range(n_boxes):
-        meets = True
-        for k in range(box.shape[1]):
-            spare[0, k] = max(box[0, k], boxes[j, 0, k])
-            spare[1, k] = min(box[1, k], boxes[j, 1, k])
-            if spare[0, k] >= spare[1, k]:
-                meets = False
-                break
-        if meets:
+        if overlap(box, boxes[j], spare):
             volume -= box_volume(spare, density)
     return volume
 
@@ -132,12 +117,12 @@ def cheapest(box, boxes, n_boxes, scratch, density):
 
 
 @kernel
-def path_cost(filters, box, broker, limit):
+def grow_path(filters, box, broker, limit, take):
     """Return the growth of all filters from a broker up if they must hold a box.
 
     Each filter, from the leaf up, takes its own cheapest way, and its parent has to hold the box
     that changed: so every filter stays within its parent's. Stops early above `limit`. Writes the
-    scratch only.
+    scratch, and if `take` is set, the filters.
     """
     total = 0.0
     at = broker
@@ -147,35 +132,25 @@ def path_cost(filters, box, broker, limit):
         boxes, n_boxes = filters.boxes[at], filters.n_boxes[at]
         grown, place = cheapest(carried, boxes, n_boxes, filters.scratch, filters.density)
         if place == INSIDE:
-            return total
+            break
         total += grown
         if total > limit:
-            return total
+            break
         if place < n_boxes:
             hull(carried, boxes[place], carried)
+        if take:
+            filters.n_boxes[at] = set_box(boxes, n_boxes, place, carried)
         at = filters.parent[at]
     return total
 
 
 @kernel
-def take_box(filters, box, broker):
-    """Make the filters from a broker up hold a box, in the way that `path_cost` counts."""
-    at = broker
-    carried = filters.scratch.carried
-    copy_box(box, carried)
-    while at != filters.publisher:
-        boxes, n_boxes = filters.boxes[at], filters.n_boxes[at]
-        _, place = cheapest(carried, boxes, n_boxes, filters.scratch, filters.density)
-        if place == INSIDE:
-            return
-        if place < n_boxes:
-            hull(carried, boxes[place], carried)
-        copy_box(carried, boxes[place])
-        # Drop the boxes that lie inside the changed one: their places become free.
-        kept = 0
-        for j in range(max(n_boxes, place + 1)):
-            if j == place or not within(boxes[j], carried):
-                copy_box(boxes[j], boxes[kept])
-                kept += 1
-        filters.n_boxes[at] = kept
-        at = filters.parent[at]
+def set_box(boxes, n_boxes, place, box):
+    """Write a box of a filter and drop those that lie inside it; return how many there are then."""
+    copy_box(box, boxes[place])
+    kept = 0
+    for j in range(max(n_boxes, place + 1)):
+        if j == place or not within(boxes[j], box):
+            copy_box(boxes[j], boxes[kept])
+            kept += 1
+    return kept

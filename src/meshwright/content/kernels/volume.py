@@ -75,16 +75,35 @@ def box_volume(box, density):
 
 @maker
 def union_volume(boxes, density):
-    """Return the exact volume of the union of boxes."""
+    """Return the exact volume of the union of boxes; an empty one has low above high."""
     n, d = len(boxes), boxes.shape[2]
     met, following = np.empty((n + 1, 2, d)), np.empty(n + 2, np.int64)
     total = 0.0
     for i in range(n):
-        for k in range(d):
-            met[0, 0, k] = boxes[i, 0, k]
-            met[0, 1, k] = boxes[i, 1, k]
+        if d and boxes[i, 0, 0] > boxes[i, 1, 0]:
+            continue
+        copy_box(boxes[i], met[0])
         total += added_volume(i, boxes, met, following, density)
     return total
+
+
+@kernel
+def copy_box(box, out):
+    """Write a box."""  # element by element: an assignment of arrays is slow to compile
+    for k in range(box.shape[1]):
+        out[0, k] = box[0, k]
+        out[1, k] = box[1, k]
+
+
+@kernel
+def overlap(one, other, out):
+    """Write the box that two boxes have in common; return whether it has a volume."""
+    for k in range(one.shape[1]):
+        out[0, k] = max(one[0, k], other[0, k])
+        out[1, k] = min(one[1, k], other[1, k])
+        if out[0, k] >= out[1, k]:
+            return False
+    return True
 
 
 @kernel
@@ -104,16 +123,7 @@ def added_volume(n, boxes, met, following, density):
             depth -= 1
             continue
         following[depth] = j + 1
-        overlaps = True
-        for k in range(boxes.shape[2]):
-            low = max(met[depth - 1, 0, k], boxes[j, 0, k])
-            high = min(met[depth - 1, 1, k], boxes[j, 1, k])
-            if low >= high:
-                overlaps = False
-                break
-            met[depth, 0, k] = low
-            met[depth, 1, k] = high
-        if overlaps:
+        if overlap(met[depth - 1], boxes[j], met[depth]):
             volume = box_volume(met[depth], density)
             total += -volume if depth & 1 else volume
             depth += 1

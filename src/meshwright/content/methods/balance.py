@@ -18,7 +18,7 @@ from meshwright.content.assignment import Assignment
 from meshwright.content.methods.closest import with_fitted_filters
 from meshwright.content.methods.flow import Placement, Words, group_rows, place, spread, tightest
 from meshwright.content.problem import Problem
-from meshwright.content.problem.latency import bits_of, marks_in_time
+from meshwright.content.subscribers import leaves_of, pack, subscribers_of, unpack
 from meshwright.runtime.progress import ProgressCallback
 
 SHARE = 0.3  # of the time, about, for assigning; the rest is for the filters
@@ -32,16 +32,15 @@ def balance(
     A subscriber with only leaves without capacity in time goes to the first of them.
     """
     del seed
-    marks = marks_in_time(problem)
-    able = marks & bits_of(problem.leaf_capacity > 0)
+    n_leaves = len(problem.tree.leaves)
+    marks = leaves_of(problem).in_time(subscribers_of(problem))
+    able = marks & pack(problem.leaf_capacity[None] > 0)
     shut_out = ~able.any(axis=1)
     masks, group_of, counts = group_rows(able)
     counts = np.where(masks.any(axis=1), counts, 0)
     factor, placement = least_factor(problem, masks, counts)
-    n_leaves = len(problem.tree.leaves)
     leaf_of = spread(placement, group_of, problem.low, problem.high, n_leaves)
-    for j in np.flatnonzero(shut_out):
-        leaf_of[j] = next(i for i in range(n_leaves) if int(marks[j, i >> 6]) >> (i & 63) & 1)
+    leaf_of[shut_out] = unpack(marks[shut_out], n_leaves).argmax(axis=1)
     notes = {"load_factor": factor, "overloaded": int(shut_out.sum())}
     return with_fitted_filters(problem, "balance", leaf_of, SHARE, on_progress, notes)
 

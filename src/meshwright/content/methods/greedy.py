@@ -10,17 +10,15 @@ which is then overloaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.kernels import greedy as kernel
 from meshwright.content.kernels.growth import FilterTree, new_scratch
 from meshwright.content.problem import Problem
-from meshwright.content.problem.latency import bits_of, marks_in_time, n_words
+from meshwright.content.subscribers import leaves_of, pack, subscribers_of
 from meshwright.runtime.kernels.random import stream
 from meshwright.runtime.progress import ProgressCallback
 
@@ -44,8 +42,7 @@ def gr(problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = N
 
     """
     del seed
-    run = new_run(problem, marks_in_time(problem))
-    return _in_order(problem, "gr", run, on_progress)
+    return _in_turn(problem, "gr", new_run(problem), on_progress)
 
 
 def gr_no_latency(
@@ -53,9 +50,25 @@ def gr_no_latency(
 ) -> Assignment:
     """Assign as `gr` does, but to any leaf: the bandwidth possible without limits on latency."""
     del seed
-    every_leaf = bits_of(np.ones(len(problem.tree.leaves), np.bool_))
-    run = new_run(problem, np.tile(every_leaf, (problem.n_subscribers, 1)))
-    return _in_order(problem, "gr-no-latency", run, on_progress)
+    return _in_turn(problem, "gr-no-latency", new_run(problem, any_leaf=True), on_progress)
+
+
+def gr_evict_now(
+    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
+) -> Assignment:
+    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served next."""
+    run = new_run(problem)
+    return _in_turn(problem, "gr-evict-now", run, on_progress, EVICTIONS, seed, evicted_next=True)
+
+
+def gr_evict_later(
+    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
+) -> Assignment:
+    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served last."""
+    run = new_run(problem)
+    return _in_turn(
+        problem, "gr-evict-later", run, on_progress, EVICTIONS, seed, evicted_next=False
+    )
 
 
 def gr_star(
@@ -63,41 +76,20 @@ def gr_star(
 ) -> Assignment:
     """Assign those with the fewest candidates first; candidates are leaves in time with room."""
     del seed
-    run = new_run(problem, marks_in_time(problem))
+    run = new_run(problem)
     n, n_counts = problem.n_subscribers, len(run.leaves) + 1
     waiting = kernel.Waiting(
         counts=np.zeros(n, np.int32),
-        members=np.zeros((n_counts, n_words(n)), np.uint64),
+        members=np.zeros((n_counts, -(-n // 64)), np.uint64),
         cursor=np.zeros(n_counts, np.int64),
         size=np.zeros(n_counts, np.int64),
     )
     kernel.count_candidates(run, waiting)
-    for steps in _steps(n, on_progress):
-        kernel.assign_fewest_first(run, steps, waiting)
+    for first in range(0, n, STEPS):
+        kernel.assign_fewest_first(run, min(STEPS, n - first), waiting)
+        if on_progress:
+            on_progress(min(first + STEPS, n) / n)
     return _assignment(problem, "gr-star", run)
-
-
-def gr_evict_now(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
-    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served next."""
-    return _evicting(problem, "gr-evict-now", True, seed, on_progress)
-
-
-def gr_evict_later(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
-    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served last."""
-    return _evicting(problem, "gr-evict-later", False, seed, on_progress)
-
-
-GREEDY = {
-    "gr": gr,
-    "gr-star": gr_star,
-    "gr-no-latency": gr_no_latency,
-    "gr-evict-now": gr_evict_now,
-    "gr-evict-later": gr_evict_later,
-}
 
 
 def load_factors(problem: Problem) -> list[float]:
@@ -121,9 +113,13 @@ def load_factors(problem: Problem) -> list[float]:
     return factors
 
 
-def new_run(problem: Problem, marks: npt.NDArray[np.uint64]) -> kernel.Run:
-    """Return the arrays of the kernels before any assignment; `marks` are the leaves allowed."""
+def new_run(problem: Problem, *, any_leaf: bool = False) -> kernel.Run:
+    """Return the arrays of the kernels before any assignment; leaves in time may serve, or any."""
     tree, n, d = problem.tree, problem.n_subscribers, problem.n_dimensions
+    if any_leaf:
+        marks = np.tile(pack(np.ones((1, len(tree.leaves)), np.bool_)), (n, 1))
+    else:
+        marks = leaves_of(problem).in_time(subscribers_of(problem))
     filters = FilterTree(
         publisher=tree.publisher,
         parent=tree.parent,
@@ -145,63 +141,42 @@ def new_run(problem: Problem, marks: npt.NDArray[np.uint64]) -> kernel.Run:
     )
 
 
-def _steps(n: int, on_progress: ProgressCallback | None) -> Iterator[int]:
-    """Yield how many subscribers to assign next, and report progress after each."""
-    for first in range(0, n, STEPS):
-        yield min(STEPS, n - first)
-        if on_progress:
-            on_progress(min(first + STEPS, n) / n)
-
-
-def _in_order(
-    problem: Problem, method: str, run: kernel.Run, on_progress: ProgressCallback | None
+def _in_turn(
+    problem: Problem,
+    method: str,
+    run: kernel.Run,
+    on_progress: ProgressCallback | None,
+    evictions: int = 0,
+    seed: int = 1,
+    *,
+    evicted_next: bool = False,
 ) -> Assignment:
-    for steps in _steps(problem.n_subscribers, on_progress):
-        kernel.assign_in_order(run, steps)
-    return _assignment(problem, method, run)
-
-
-def _evicting(
-    problem: Problem, method: str, now: bool, seed: int, on_progress: ProgressCallback | None
-) -> Assignment:
-    run = new_run(problem, marks_in_time(problem))
+    """Assign all subscribers in the order of ids, with so many evictions per subscriber at most."""
     n = problem.n_subscribers
     # Until evictions end, a leaf exceeds its limit by one at most, and only if it was empty.
-    width = max(int(run.limits[-1].max()), 1)
-    evictions = kernel.Evictions(
+    width = max(int(run.limits[-1].max()), 1) if evictions else 0
+    queue = kernel.Queue(
         ring=np.arange(n + 1, dtype=np.int32),
         members=np.zeros((len(run.leaves), width), np.int32),
-        evicted_next=now,
-        most=EVICTIONS * n,
+        evicted_next=evicted_next,
+        most=evictions * n,
         key=np.uint64(stream(seed, 0)),
     )
     run.state[kernel.TAIL] = n
     while run.state[kernel.HEAD] != run.state[kernel.TAIL]:
-        kernel.assign_evicting(run, STEPS, evictions)
+        kernel.assign_in_turn(run, STEPS, queue)
         if on_progress:
             waiting = int(run.state[kernel.TAIL] - run.state[kernel.HEAD]) % (n + 1)
             on_progress(1 - waiting / n)
-    evicted = int(run.state[kernel.EVICTED])
-    return _assignment(problem, method, run, {"seed": seed}, evictions=evicted)
+    notes = {"evictions": int(run.state[kernel.EVICTED])} if evictions else {}
+    return _assignment(problem, method, run, **notes)
 
 
-def _assignment(
-    problem: Problem,
-    method: str,
-    run: kernel.Run,
-    parameters: dict[str, Any] | None = None,
-    **notes: Any,
-) -> Assignment:
+def _assignment(problem: Problem, method: str, run: kernel.Run, **notes: Any) -> Assignment:
     used = np.arange(problem.alpha) < run.filters.n_boxes[:, None]
     broker, _ = np.nonzero(used)
     boxes = run.filters.boxes[used]
+    filters = Filters(broker.astype(np.int32), boxes[:, 0].copy(), boxes[:, 1].copy())
     notes["load_factor"] = load_factors(problem)[run.state[kernel.FACTOR]]
     notes["overloaded"] = int(run.state[kernel.OVERLOADED])
-    return Assignment(
-        problem,
-        method,
-        run.leaves[run.leaf_of],
-        Filters(broker.astype(np.int32), boxes[:, 0].copy(), boxes[:, 1].copy()),
-        parameters=parameters or {},
-        notes=notes,
-    )
+    return Assignment(problem, method, run.leaves[run.leaf_of], filters, notes=notes)
