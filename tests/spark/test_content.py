@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.content.problem import Problem, load_problem
+from meshwright.content.problem.dataset import in_time_counts, spread_of
 from meshwright.content.problem.generate import generate
 from meshwright.content.problem.ingest import ingest, wanted_columns
-from meshwright.content.problem.latency import in_time_counts, spread_of
 from meshwright.content.problem.synthetic import content_arguments, draw_problem
 from meshwright.content.problem.user_tables import Table
 from meshwright.errors import InfeasibleError, InputError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from meshwright.content.problem import BrokerTree, Density, Problem, load_problem, write_problem
-from meshwright.content.problem.latency import in_time_counts, spread_of
+from meshwright.content.problem.dataset import in_time_counts, spread_of
 from meshwright.errors import InputError
 from meshwright.storage import open_dataset
 from tests.naive import content as naive

@@ -96,20 +96,8 @@ class Problem(ProblemSummary):
         """The SHA-256 of the content, equal to that of a dataset with the same content."""
         if not self._digest:
             rows = self.location, self.low, self.high, self.max_delay
-            self._digest.append(
-                problem_digest(
-                    tree=self.tree,
-                    n_subscribers=self.n_subscribers,
-                    n_dimensions=self.n_dimensions,
-                    alpha=self.alpha,
-                    beta=self.beta,
-                    beta_max=self.beta_max,
-                    last_hop=self.last_hop,
-                    density=self.density,
-                    subscribers=combine(subscriber_blocks(0, *rows)),
-                    subscriber_names=names_digest(arrow_names(self.subscriber_names)),
-                )
-            )
+            names = names_digest(arrow_names(self.subscriber_names))
+            self._digest.append(problem_digest(self, combine(subscriber_blocks(0, *rows)), names))
         return self._digest[0]
 
     def with_limits(self, **limits: Any) -> Problem:
@@ -140,26 +128,14 @@ def subscriber_blocks(
         yield (first + start) >> BLOCK_BITS, hashlib.sha256(_bytes(rows)).digest()
 
 
-def problem_digest(
-    *,
-    tree: BrokerTree,
-    n_subscribers: int,
-    n_dimensions: int,
-    alpha: int,
-    beta: float,
-    beta_max: float,
-    last_hop: bool,
-    density: Density | None,
-    subscribers: str,
-    subscriber_names: str,
-) -> str:
+def problem_digest(problem: ProblemSummary, subscribers: str, subscriber_names: str) -> str:
     """Return the digest of a problem; `subscribers` and `subscriber_names` are table digests."""
-    whole = hashlib.sha256(_FORMAT)
-    counts = [n_subscribers, tree.n_brokers, tree.location.shape[1], n_dimensions, alpha, last_hop]
-    whole.update(np.array(counts, "<i8").tobytes())
-    whole.update(_bytes(np.array([beta, beta_max])))
-    if density is not None:
-        for values in (*density.edges, density.values):
+    whole, tree = hashlib.sha256(_FORMAT), problem.tree
+    sizes = problem.n_subscribers, tree.n_brokers, tree.location.shape[1], problem.n_dimensions
+    whole.update(np.array([*sizes, problem.alpha, problem.last_hop], "<i8").tobytes())
+    whole.update(_bytes(np.array([problem.beta, problem.beta_max])))
+    if problem.density is not None:
+        for values in (*problem.density.edges, problem.density.values):
             whole.update(np.array(values.shape, "<i8").tobytes() + _bytes(values))
     brokers = np.column_stack((tree.parent, tree.location, tree.capacity))
     whole.update(hashlib.sha256(_bytes(brokers)).digest())

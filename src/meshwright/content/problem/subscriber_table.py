@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from meshwright.content.problem.dataset import SUBSCRIBERS, Subscribers, publish
+from meshwright.content.stored import StoredProblem
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem import problem_digest, subscriber_blocks
 from meshwright.runtime.paths import uri
@@ -55,11 +56,9 @@ def write_and_publish(
         for some in subscribers_of(batches):
             in_time += count_in_time(some.location, some.max_delay, *leaves)
             delays += [float(some.max_delay.min()), float(some.max_delay.max())]
-            rows += subscriber_blocks(
-                some.first, some.location, some.low, some.high, some.max_delay
-            )
-            ids = np.arange(some.first, some.first + len(some.names), dtype=np.int32)
-            names += name_blocks(ids, some.names)
+            points = some.location, some.low, some.high
+            rows += subscriber_blocks(some.first, *points, some.max_delay)
+            names += name_blocks(some.ids, some.names)
             yield some.as_batch()
         if rows:
             result = {"rows": rows, "names": names, "in_time": in_time.tolist()}
@@ -69,22 +68,15 @@ def write_and_publish(
     found = read_task_results(results)
     in_time = np.array([result["in_time"] for result in found], np.int64).sum(axis=0)
     delays = [delay for result in found for delay in result["max_delay"]]
-    return publish(
-        stage,
+    problem = StoredProblem(
+        path=stage.table("subscribers").parent,
         tree=tree,
-        limits=limits,
-        density=None,
+        n_subscribers=int(in_time.sum()),
         n_dimensions=n_dimensions,
-        in_time=in_time,
-        max_delay=(min(delays), max(delays)),
-        digest=problem_digest(
-            tree=tree,
-            n_subscribers=int(in_time.sum()),
-            n_dimensions=n_dimensions,
-            density=None,
-            subscribers=combine_reported(found, "rows"),
-            subscriber_names=combine_reported(found, "names"),
-            **limits,
-        ),
-        parameters=parameters,
+        delay_range=(min(delays), max(delays)),
+        max_delay=None,
+        density=None,
+        **limits,
     )
+    tables = combine_reported(found, "rows"), combine_reported(found, "names")
+    return publish(stage, problem, in_time, problem_digest(problem, *tables), parameters)
