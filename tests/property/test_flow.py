@@ -132,7 +132,7 @@ def test_a_hilbert_curve_visits_every_cell_by_steps_of_one(d, bits):
 
 @pytest.mark.parametrize("n_dimensions", [1, 2, 5, 31, 62, 70])
 def test_keys_exist_in_any_number_of_dimensions(n_dimensions):
-    from meshwright.content.methods.hilbert import box_keys
+    from meshwright.content.boxes import box_keys
 
     low = np.zeros((3, n_dimensions))
     low[1, 0], low[2, 0] = 4.0, 9.0
@@ -159,8 +159,8 @@ def test_what_leaves_take_depends_on_groups_by_cells_alone(crowd, random):
 
 
 def test_cells_are_so_large_that_there_are_few(monkeypatch):
+    from meshwright.content.boxes import key_bits
     from meshwright.content.methods import flow
-    from meshwright.content.methods.hilbert import key_bits
 
     monkeypatch.setattr(flow, "MOST_CELLS", 64)
     assert flow.cell_shift(64, 5, 2) == 0

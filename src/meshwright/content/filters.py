@@ -54,8 +54,3 @@ def with_inner_brokers(
     counts = [len(found[broker]) for broker in ids]
     fitted = from_corners(np.concatenate([found[broker] for broker in ids]))
     return Filters(np.repeat(np.array(ids, np.int32), counts), *fitted)
-
-
-def share_from(first: float, on_progress: ProgressCallback | None) -> ProgressCallback | None:
-    """Return a callback for the last part of some work, which begins at the share `first`."""
-    return None if on_progress is None else lambda share: on_progress(first + (1 - first) * share)

@@ -87,8 +87,7 @@ def measures_of(problem: ProblemSummary, service: Service, filters: Filters) -> 
     bandwidths = np.zeros(tree.n_brokers)
     for broker in tree.order[1:].tolist():
         boxes = np.stack(filters.of(broker), axis=1)
-        if len(boxes):
-            bandwidths[broker] = union_volume(boxes, problem.density_table)
+        bandwidths[broker] = union_volume(boxes, problem.density_table)
     n_served = int(service.loads.sum())
     return Measures(
         bandwidths=bandwidths,

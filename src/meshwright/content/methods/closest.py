@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.content.assignment import Assignment
-from meshwright.content.filters import fit_filters, share_from
+from meshwright.content.filters import fit_filters
 from meshwright.content.kernels.closest import nearest_with_room
 from meshwright.content.problem import Problem
 from meshwright.runtime.progress import ProgressCallback
@@ -73,8 +73,12 @@ def with_fitted_filters(
 
     `share` is the share of the time that finding `leaf_of` took.
     """
-    if on_progress:
-        on_progress(share)
+
+    def on_fitted(done: float) -> None:
+        if on_progress:
+            on_progress(share + (1 - share) * done)
+
+    on_fitted(0.0)
     broker = problem.tree.leaves[leaf_of]
-    filters = fit_filters(problem, broker, share_from(share, on_progress))
+    filters = fit_filters(problem, broker, on_fitted)
     return Assignment(problem, method, broker, filters, notes=notes or {})

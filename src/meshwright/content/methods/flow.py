@@ -14,14 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.kernels.flow import (
-    Cells,
-    LeafLists,
-    Shares,
-    add_places,
-    greedy_start,
-)
-from meshwright.content.methods.hilbert import box_keys, key_bits
+from meshwright.content.boxes import box_keys, key_bits
+from meshwright.content.kernels.flow import Cells, LeafLists, Shares, add_places, greedy_start
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -53,9 +47,7 @@ class Placement:
 
     def loads(self, n_leaves: int) -> Ints:
         """Return how many members each leaf gets."""
-        loads = np.zeros(n_leaves, np.int64)
-        np.add.at(loads, self.leaf, self.count)
-        return loads
+        return _sums(self.leaf, self.count, n_leaves)
 
 
 def group_rows(marks: Words) -> tuple[Words, npt.NDArray[np.int32], Ints]:
@@ -82,16 +74,9 @@ def group_rows(marks: Words) -> tuple[Words, npt.NDArray[np.int32], Ints]:
 def place(masks: Words, counts: Ints, limits: Ints, start: Placement | None = None) -> Placement:
     """Place as many members of groups on leaves as the limits allow.
 
-    Parameters
-    ----------
-    masks
-        A row of bits per group: the leaves that may serve it.
-    counts
-        Members per group.
-    limits
-        Maximum number of members per leaf.
-    start
-        A placement of the same groups within the limits to begin from: the value is the same.
+    `masks` has a row of bits per group, the leaves that may serve it; `counts` are the members of
+    each group, `limits` the most of each leaf. The value does not depend on `start`, a placement of
+    the same groups within the limits to begin from.
 
     Examples
     --------
@@ -135,8 +120,7 @@ def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[npt.NDAr
     graph = csr_array((np.ones(len(ends[0])), ends), shape=(n_nodes, n_nodes))
     reached = np.zeros(n_nodes, np.bool_)
     reached[breadth_first_order(graph, 0, return_predecessors=False)] = True
-    members = placement.left.copy()
-    np.add.at(members, placement.group, placement.count)
+    members = placement.left + _sums(placement.group, placement.count, len(masks))
     return reached[first_leaf:], int(members[reached[1:first_leaf]].sum())
 
 
@@ -163,8 +147,8 @@ def spread(
     count = np.diff(np.append(first, n))
     rows = order_shares(placement, group_of[order[first]], cell[order[first]], count, n_leaves)
     # Members without a place come last in their group.
-    placed = np.bincount(placement.group, weights=placement.count, minlength=n_groups)
-    rest = np.bincount(group_of, minlength=n_groups) - placed.astype(np.int64)
+    placed = _sums(placement.group, placement.count, n_groups)
+    rest = np.bincount(group_of, minlength=n_groups) - placed
     group = np.concatenate((placement.group[rows], np.arange(n_groups, dtype=np.int32)))
     leaf = np.concatenate((placement.leaf[rows], np.full(n_groups, -1, np.int32)))
     members = np.concatenate((placement.count[rows], rest))
@@ -186,11 +170,7 @@ def cell_shift(n_members: int, n_groups: int, n_dimensions: int) -> int:
 
 
 def order_shares(
-    placement: Placement,
-    group: npt.NDArray[np.int32],
-    cell: Ints,
-    count: Ints,
-    n_leaves: int,
+    placement: Placement, group: npt.NDArray[np.int32], cell: Ints, count: Ints, n_leaves: int
 ) -> npt.NDArray[np.intp]:
     """Return the rows of a placement in the order in which members of groups are given out.
 
@@ -198,14 +178,11 @@ def order_shares(
     later round by the mean place of the members, of all groups, that they got in the round before.
     A place is the number of members of any group that come before along the curve.
 
-    Parameters
-    ----------
-    group, cell, count
-        Members of a group in a cell of the Hilbert curve: rows sorted by group, then cell.
-
+    A row of `group`, `cell` and `count` are the members of a group in a cell of the curve; rows are
+    sorted by group, then cell.
     """
     cells, at = np.unique(cell, return_inverse=True)
-    members = np.bincount(at, weights=count, minlength=len(cells))
+    members = _sums(at, count, len(cells))
     place_of_cell = np.cumsum(members) - (members + 1) / 2
     in_cells = Cells(group, count, place_of_cell[at])
     rank = np.arange(n_leaves, dtype=np.float64)
@@ -244,7 +221,7 @@ def _finish(lists: LeafLists, flow: Ints, left: Ints, spare: Ints) -> Ints:
 
     n_groups, n_leaves = len(left), len(spare)
     group, leaves = lists.group, lists.leaves
-    size = (left + np.bincount(group, weights=flow, minlength=n_groups)).astype(np.int64)
+    size = left + _sums(group, flow, n_groups)
     source, sink, first_leaf = 0, n_groups + n_leaves + 1, n_groups + 1
     rests, rooms, back = np.flatnonzero(left), np.flatnonzero(spare), np.flatnonzero(flow)
     tails = (np.full(len(rests), source), 1 + group, first_leaf + leaves[back], first_leaf + rooms)
@@ -255,4 +232,9 @@ def _finish(lists: LeafLists, flow: Ints, left: Ints, spare: Ints) -> Ints:
     found = maximum_flow(graph, source, sink).flow.tocsr()
     pushed = found[1:first_leaf, first_leaf:sink].tocoo()
     flow[_entries(lists, pushed.row, pushed.col)] += pushed.data
-    return size - np.bincount(group, weights=flow, minlength=n_groups).astype(np.int64)
+    return size - _sums(group, flow, n_groups)
+
+
+def _sums(index: npt.NDArray[np.integer], counts: Ints, size: int) -> Ints:
+    """Return the sum of the counts of each index; a float64 has room for all numbers of members."""
+    return np.bincount(index, weights=counts, minlength=size).astype(np.int64)

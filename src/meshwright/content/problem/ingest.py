@@ -19,11 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from meshwright.content.problem.dataset import Floats, Subscribers, matrix_of
 from meshwright.content.problem.kernels.latency import TOLERANCE, least_latencies
-from meshwright.content.problem.subscriber_table import (
-    SUBSCRIBER_ROWS,
-    Batches,
-    write_and_publish,
-)
+from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, Batches, write_and_publish
 from meshwright.content.problem.user_tables import (
     SHOWN,
     Table,

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.content.problem.dataset import LIMITS
 from meshwright.content.problem.workload_sets import (
+    SKEW,
     Floats,
     GoogleGroups,
     GridHotSpots,
@@ -22,15 +24,12 @@ from meshwright.content.problem.workload_sets import (
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.instance import MOST_IDS
+from meshwright.model.method import check_seed
 from meshwright.model.names import NumberedNames
 from meshwright.model.problem import Problem
 
-SETS = (1, 2, 3)
-DEGREES = ("low", "high")
-LATENCIES = ("tight", "loose")
-LEVELS = ("one", "many")
 OUT_DEGREE = 15
-BROKERS = {"one": 100, "many": 200}
+BROKERS = {"one": 100, "many": 200}  # by levels
 MAX_DELAY = 0.3
 BETAS = {1: (1.5, 1.8), 2: (2.3, 2.5), 3: (1.3, 1.5)}  # one level: beta, beta_max of each set
 MANY = {"tight": (0.2, 7.0, 8.0), "loose": (1.0, 1.3, 1.5)}  # max_delay, beta, beta_max
@@ -65,13 +64,12 @@ class ContentArguments:
                 f"--max-out-degree is {self.max_out_degree}; give 2 or more (the paper uses 15)."
             )
         check_limits(self.max_delay, self.alpha, self.beta, self.beta_max)
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"seed is {self.seed}; give a whole number from 0 to 2^63 - 1.")
+        check_seed(self.seed)
 
     @property
     def limits(self) -> dict[str, Any]:
         """The limits as a problem and its manifest hold them."""
-        return {name: getattr(self, name) for name in ("alpha", "beta", "beta_max", "last_hop")}
+        return {name: getattr(self, name) for name in LIMITS}
 
 
 def content_arguments(
@@ -99,20 +97,18 @@ def content_arguments(
     (200, 15, 0.2, 7.0, 8.0)
 
     """
-    if set not in SETS:
-        raise unknown_choice("set", set, map(str, SETS))
-    if levels not in LEVELS:
-        raise unknown_choice("--levels", levels, LEVELS)
+    choices = {"set": (set, BETAS), "--levels": (levels, BROKERS), "--latency": (latency, MANY)}
+    for name, (choice, known) in choices.items():
+        if choice is not None and choice not in known:
+            raise unknown_choice(name, choice, map(str, known))
     for name, choice in (("--skew", skew), ("--broad", broad)):
         if choice is not None and set != 1:
             raise InputError(f"{name} belongs to set 1, not to set {set}. Leave it out.")
-        if choice is not None and choice not in DEGREES:
-            raise unknown_choice(name, choice, DEGREES)
-    if levels == "one" and (latency is not None or max_out_degree is not None):
-        name = "--latency" if latency is not None else "--max-out-degree"
-        raise InputError(f"{name} belongs to trees of several levels; add --levels many.")
-    if latency is not None and latency not in LATENCIES:
-        raise unknown_choice("--latency", latency, LATENCIES)
+        if choice is not None and choice not in SKEW:
+            raise unknown_choice(name, choice, SKEW)
+    for name, value in (("--latency", latency), ("--max-out-degree", max_out_degree)):
+        if levels == "one" and value is not None:
+            raise InputError(f"{name} belongs to trees of several levels; add --levels many.")
     if levels == "many":
         delay, low, high = MANY[latency or "loose"]
         max_out_degree = OUT_DEGREE if max_out_degree is None else max_out_degree
@@ -156,8 +152,7 @@ def draw_problem(arguments: ContentArguments) -> Problem:
 def workload_set(arguments: ContentArguments) -> WorkloadSet:
     """Return the workload set that the arguments name."""
     if arguments.set == 1:
-        skew, broad = str(arguments.skew), str(arguments.broad)
-        return GoogleGroups(arguments.seed, skew=skew, broad=broad)
+        return GoogleGroups(arguments.seed, skew=str(arguments.skew), broad=str(arguments.broad))
     return NewsFeeds(arguments.seed) if arguments.set == 2 else GridHotSpots(arguments.seed)
 
 
@@ -177,15 +172,9 @@ def broker_tree(drawn: WorkloadSet, arguments: ContentArguments) -> BrokerTree:
 def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int32]:
     """Return the parent of each broker, -1 for the publisher's children.
 
-    Brokers close to each other become children of one of them: the set of brokers is bisected at
-    its widest gaps (docs/content.md). Nothing is random.
-
-    Parameters
-    ----------
-    places
-        float64[brokers, network dimensions], the locations.
-    max_out_degree
-        Maximum number of children of a broker or the publisher, at least 2.
+    `places` is float64[brokers, network dimensions], `max_out_degree` the largest number of
+    children, at least 2. Brokers close to each other become children of one of them: the set of
+    brokers is bisected at its widest gaps (docs/content.md). Nothing is random.
 
     Examples
     --------
@@ -213,13 +202,14 @@ def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int
 
 def _bisect(places: Floats, ids: Ints, most: int, parts: int) -> list[Ints]:
     """Return the brokers in at most `parts` parts of at most `most` brokers each."""
-    if len(ids) <= most:
-        return [ids]
     n = len(ids)
+    if n <= most:
+        return [ids]
     points = places[ids]
     axis = int(np.argmax(np.ptp(points, axis=0)))
     order = np.argsort(points[:, axis], kind="stable")
-    cut = np.arange(-(-n // MARGIN), n - -(-n // MARGIN) + 1)
+    margin = -(-n // MARGIN)
+    cut = np.arange(margin, n - margin + 1)
     needed = -(-cut // most) - (-(n - cut) // most)
     cut = cut[needed <= parts]
     along = points[order, axis]
@@ -228,7 +218,4 @@ def _bisect(places: Floats, ids: Ints, most: int, parts: int) -> list[Ints]:
     left, right = np.sort(ids[order[:best]]), np.sort(ids[order[best:]])
     spare = parts - (-(-best // most)) - (-(-(n - best) // most))
     to_left = -(-best // most) + spare * best // n
-    return [
-        *_bisect(places, left, most, to_left),
-        *_bisect(places, right, most, parts - to_left),
-    ]
+    return _bisect(places, left, most, to_left) + _bisect(places, right, most, parts - to_left)

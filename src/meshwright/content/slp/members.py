@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.boxes import Boxes
+from meshwright.content.boxes import Boxes, Frame, box_keys, frame_of
 from meshwright.content.methods import flow
 from meshwright.content.methods.flow import Placement, cell_shift, group_rows, order_shares
-from meshwright.content.methods.hilbert import Frame, box_keys, frame_of
 from meshwright.content.slp.candidates import SplitTree, distinct
 from meshwright.content.slp.kernels.members import cover, enclose, find_last, join_leaves
 from meshwright.content.subscribers import Ints, Leaves, RowTable, SubscriberRows, Targets, Words
