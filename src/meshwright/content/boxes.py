@@ -19,9 +19,10 @@ from meshwright.content.kernels.hilbert import AXIS_BITS, KEY_BITS, hilbert_keys
 from meshwright.content.kernels.volume import box_volume
 from meshwright.model.density import DensityTable
 from meshwright.runtime.machine import cpu_count
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int32]  # of brokers, leaves, groups
 Corners = npt.NDArray[np.float64]  # float64[n, 2, dimensions]: low and high corner of each box
 
 
@@ -53,12 +54,12 @@ class Boxes(NamedTuple):
 
 def fit_groups(
     boxes: Boxes,
-    group: npt.NDArray[np.int32],
+    group: Ids,
     n_groups: int,
     alpha: int,
     density: DensityTable,
-    on_progress: ProgressCallback | None = None,
-) -> tuple[Boxes, npt.NDArray[np.int32]]:
+    on_progress: OnProgress = None,
+) -> tuple[Boxes, Ids]:
     """Return at most alpha boxes for each group around its boxes, and the group of each.
 
     Boxes of group -1 are left out. `on_progress` is called with the share of groups done.

@@ -47,10 +47,8 @@ def write_assignment(
     `Problem.with_limits`.
     """
     with staging(Path(out), "assignment", force=force) as stage:
-        columns = {
-            "subscriber": pa.array(np.arange(len(assignment.broker), dtype=np.int32)),
-            "broker": pa.array(assignment.broker.astype(np.int32)),
-        }
+        ids, broker = np.arange(len(assignment.broker), dtype=np.int32), assignment.broker
+        columns = {"subscriber": ids, "broker": broker.astype(np.int32)}
         write_table(stage.table("assignment"), pa.table(columns))
         return publish(stage, assignment, problem, overrides or {})
 
@@ -60,11 +58,8 @@ def publish(
 ) -> Manifest:
     """Write the filters and publish a dataset whose table `assignment` is already written."""
     filters = assignment.filters
-    columns = {
-        "broker": pa.array(filters.broker.astype(np.int32)),
-        "low": lists(filters.low),
-        "high": lists(filters.high),
-    }
+    boxes = {"low": lists(filters.low), "high": lists(filters.high)}
+    columns = {"broker": filters.broker.astype(np.int32), **boxes}
     write_table(stage.table("filters"), pa.table(columns))
     replaced = dict(overrides)
     if replaced.get("density") is not None:
@@ -124,10 +119,8 @@ def load_assignment(path: str | Path, problem: str | Path | None = None) -> Assi
     """Return the assignment of a dataset; its problem is read from its own dataset."""
     manifest, found, tables = _load(path, problem)
     if not np.array_equal(np.sort(tables.subscriber), np.arange(found.n_subscribers)):
-        raise InputError(
-            f"'{path}' does not have each subscriber once. Assign it again, "
-            "or see what is wrong with `check_dataset`."
-        )
+        advice = "Assign it again, or see what is wrong with `check_dataset`."
+        raise InputError(f"'{path}' does not have each subscriber once. {advice}")
     return _assignment(manifest, found, tables)
 
 
@@ -180,16 +173,11 @@ def _load(path: str | Path, problem: str | Path | None) -> tuple[Manifest, Probl
 
 def _assignment(manifest: Manifest, problem: Problem, tables: Tables) -> Assignment:
     order = np.argsort(tables.box_broker, kind="stable")
-    return Assignment(
-        problem=problem,
-        method=manifest["method"],
-        broker=tables.broker[np.argsort(tables.subscriber)],
-        filters=Filters(tables.box_broker[order], tables.low[order], tables.high[order]),
-        parameters=manifest["parameters"],
-        fractional=manifest["fractional"],
-        notes=manifest["notes"],
-        seconds=manifest["seconds"],
-    )
+    filters = Filters(tables.box_broker[order], tables.low[order], tables.high[order])
+    broker = tables.broker[np.argsort(tables.subscriber)]
+    facts = ("method", "parameters", "fractional", "notes", "seconds")
+    more = {fact: manifest[fact] for fact in facts}
+    return Assignment(problem=problem, broker=broker, filters=filters, **more)
 
 
 def _equal(one: float | None, other: float | None) -> bool:

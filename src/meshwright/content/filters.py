@@ -7,18 +7,15 @@ children, from the leaves up, so every filter lies within its parent's.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.assignment import Filters
-from meshwright.content.boxes import Boxes, fit_boxes, fit_groups, from_corners
+from meshwright.content.boxes import Boxes, Ids, fit_boxes, fit_groups, from_corners
 from meshwright.content.problem import Problem
 from meshwright.model.problem_summary import ProblemSummary
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 
-def fit_filters(
-    problem: Problem, broker: npt.NDArray[np.int32], on_progress: ProgressCallback | None = None
-) -> Filters:
+def fit_filters(problem: Problem, broker: Ids, on_progress: OnProgress = None) -> Filters:
     """Return filters of at most alpha boxes for an assignment, inner brokers included.
 
     `on_progress` is called with the share of the leaves that have their filter.
@@ -40,9 +37,7 @@ def fit_filters(
     return with_inner_brokers(problem, *fitted)
 
 
-def with_inner_brokers(
-    problem: ProblemSummary, boxes: Boxes, owner: npt.NDArray[np.int32]
-) -> Filters:
+def with_inner_brokers(problem: ProblemSummary, boxes: Boxes, owner: Ids) -> Filters:
     """Return the filters of all brokers, given the boxes of the leaves and the leaf of each."""
     tree, corners = problem.tree, boxes.corners
     found = {leaf: corners[owner == leaf] for leaf in tree.leaves.tolist()}

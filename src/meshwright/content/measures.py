@@ -88,21 +88,15 @@ def measures_of(problem: ProblemSummary, service: Service, filters: Filters) -> 
     for broker in tree.order[1:].tolist():
         boxes = np.stack(filters.of(broker), axis=1)
         bandwidths[broker] = union_volume(boxes, problem.density_table)
-    n_served = int(service.loads.sum())
+    used = service.loads > 0
+    fair = problem.leaf_capacity[used] * problem.n_subscribers
+    with np.errstate(divide="ignore"):  # infinite if a leaf without capacity has a subscriber
+        lbf = float((service.loads[used] / fair).max(initial=0.0))
     return Measures(
         bandwidths=bandwidths,
         loads=loads,
-        lbf=_load_balance_factor(problem, service.loads),
-        delay_rms=float(np.sqrt(service.square_sum / max(n_served, 1))),
+        lbf=lbf,
+        delay_rms=float(np.sqrt(service.square_sum / max(service.loads.sum(), 1))),
         delay_max=service.largest,
         load_stdev=float(service.loads.std()),
     )
-
-
-def _load_balance_factor(problem: ProblemSummary, loads: Ints) -> float:
-    """Return the largest load of a leaf over its fair share."""
-    used = loads > 0
-    share = problem.leaf_capacity[used] * problem.n_subscribers
-    if (share == 0).any():
-        return float("inf")  # a leaf without capacity has a subscriber
-    return float((loads[used] / share).max(initial=0.0))

@@ -13,14 +13,21 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context
 from functools import partial
-from math import ceil, floor
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.methods.flow import place, tightest
+from meshwright.content.methods.flow import least_factor, place, tightest
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import InMemory, PlainTable, Words, leaves_of, subscribers_of
+from meshwright.content.subscribers import (
+    InMemory,
+    PlainTable,
+    Words,
+    leaves_of,
+    pack,
+    subscribers_of,
+)
 from meshwright.model.problem_summary import ProblemSummary
 
 N_NAMED = 5  # brokers of a bottleneck that a message names
@@ -93,44 +100,14 @@ def obstacle_of(problem: ProblemSummary, table: PlainTable) -> Obstacle | None:
     if placement.complete:
         return None
     bottleneck, members = tightest(masks, placement, limits)
-    room = int(limits[bottleneck].sum())
-    beta_max = _factor_for(problem, bottleneck, members)
-    while beta_max is not None:
-        # By Hall's theorem no smaller factor serves these, so the first that serves all is least.
-        limits = problem.load_limits(beta_max)
-        placement = place(masks, counts, limits, placement)
-        if placement.complete:
-            break
-        beta_max = _factor_for(problem, *tightest(masks, placement, limits))
+    able = (masks & pack(problem.leaf_capacity[None] > 0)).any(axis=1)
     return Obstacle(
         n_subscribers=members,
-        room=room,
+        room=int(limits[bottleneck].sum()),
         brokers=tuple(problem.tree.names[broker] for broker in problem.tree.leaves[bottleneck]),
-        beta_max=beta_max,
+        beta_max=least_factor(problem, masks, counts)[0] if able.all() else None,
         max_delay=_least_delay(problem, groups),
     )
-
-
-def _factor_for(
-    problem: ProblemSummary, leaves: npt.NDArray[np.bool_], members: int
-) -> float | None:
-    """Return the smallest load balance factor at which leaves take a number of subscribers."""
-    shares = problem.leaf_capacity[leaves] * problem.n_subscribers
-    shares = shares[shares > 0]
-    if len(shares) == 0:
-        return None
-    # Limits are whole numbers: at the factor sought, some leaf is exactly full.
-    least, most = members / shares.sum(), (members + len(shares)) / shares.sum()
-    factors: set[float] = {
-        n / share
-        for share in shares.tolist()
-        for n in range(max(1, floor(least * share)), ceil(most * share) + 1)
-    }
-
-    def fits(factor: float) -> bool:
-        return bool(problem.load_limits(factor)[leaves].sum() >= members)
-
-    return min(filter(fits, factors))
 
 
 def _least_delay(problem: ProblemSummary, groups: Callable[[float], Groups]) -> float | None:

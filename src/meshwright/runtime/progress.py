@@ -16,6 +16,7 @@ from typing import TextIO
 from meshwright.runtime.compile import compiling
 
 ProgressCallback = Callable[[float], None]  # takes the share that is done
+OnProgress = ProgressCallback | None
 
 QUIET_SECONDS = 2.0
 

@@ -49,27 +49,9 @@ def clear_box(box):
 
 
 @maker
-def members_of(labels, c):
-    """Return the members of a cluster."""
-    members = np.empty(len(labels), np.int64)
-    count = 0
-    for j in range(len(labels)):
-        if labels[j] == c:
-            members[count] = j
-            count += 1
-    return members[:count]
-
-
-@maker
 def by_extent(boxes, members, side, axis, sign):
     """Return members in the order of one of their coordinates, rising or (sign -1) falling."""
-    extent = np.empty(len(members))
-    for i in range(len(members)):
-        extent[i] = sign * boxes[members[i], side, axis]
-    order = np.argsort(extent, kind="mergesort")
-    for i in range(len(members)):
-        order[i] = members[order[i]]
-    return order
+    return members[np.argsort(sign * boxes[members, side, axis], kind="mergesort")]
 
 
 @maker
@@ -118,18 +100,14 @@ def split_down(boxes, alpha, density):
     for n_clusters in range(1, alpha):
         for c in (new_a, new_b):
             if c >= 0:
-                members = members_of(labels, c)
+                members = np.flatnonzero(labels == c)
                 saved[c], part = best_split(boxes, members, density)
-                for j in members:
-                    second[j] = False
-                for j in part:
-                    second[j] = True
+                second[members] = False
+                second[part] = True
         c = np.argmax(saved[:n_clusters])
         if saved[c] <= 0.0:
             break
-        for j in range(n):
-            if labels[j] == c and second[j]:
-                labels[j] = n_clusters
+        labels[second & (labels == c)] = n_clusters
         new_a, new_b = c, n_clusters
     return labels
 
@@ -151,8 +129,7 @@ def merge_up(boxes, along, alpha, density):
     n = len(boxes)
     n_start = min(n, RUNS)
     labels = np.empty(n, np.int64)
-    for i in range(n):
-        labels[along[i]] = i * n_start // n
+    labels[along] = np.arange(n) * n_start // n
     found = hulls(boxes, labels, n_start)
     volume = np.empty(n_start)
     for c in range(n_start):
@@ -195,9 +172,7 @@ def merge_up(boxes, along, alpha, density):
                 if cost < nearest_cost[c]:
                     nearest[c], nearest_cost[c] = a, cost
     number = np.cumsum(alive) - 1
-    for j in range(n):
-        labels[j] = number[into[labels[j]]]
-    return labels
+    return number[into[labels]]
 
 
 @maker
@@ -281,14 +256,13 @@ def peel_faces(boxes, labels, alpha, density):
         for c in range(alpha):
             for axis in range(boxes.shape[2]):
                 for side in range(2):
-                    members = members_of(labels, c)
+                    members = np.flatnonzero(labels == c)
                     if len(members) < 2 or len(members) == len(labels):
                         continue
                     # From the face inwards.
                     order = by_extent(boxes, members, side, axis, 1.0 if side == 0 else -1.0)
                     count, volume, goes = _peel(boxes, order, found, c, volume, density)
-                    for i in range(count):
-                        labels[order[i]] = goes[i]
+                    labels[order[:count]] = goes[:count]
                     if count:
                         found = hulls(boxes, labels, alpha)
                         better = True

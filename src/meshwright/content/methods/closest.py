@@ -10,22 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.assignment import Assignment
+from meshwright.content.boxes import Ids
 from meshwright.content.filters import fit_filters
 from meshwright.content.kernels.closest import nearest_with_room
 from meshwright.content.problem import Problem
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 from meshwright.runtime.threads import in_parts
 
 STEPS = 100_000  # subscribers between two calls of on_progress
 SHARE = 0.2  # of the time, about, for assigning; the rest is for the filters
 
 
-def closest(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def closest(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign each subscriber to the nearest leaf, the smaller id of equals. `seed` is not used."""
     del seed
     leaf_of = np.empty(problem.n_subscribers, np.int32)
@@ -40,9 +38,7 @@ def closest(
     return with_fitted_filters(problem, "closest", leaf_of, SHARE, on_progress)
 
 
-def closest_balanced(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def closest_balanced(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign in the order of ids to the nearest leaf with room at beta_max. `seed` is not used.
 
     When every leaf is full (limits are rounded down), the nearest is overloaded.
@@ -64,9 +60,9 @@ def closest_balanced(
 def with_fitted_filters(
     problem: Problem,
     method: str,
-    leaf_of: npt.NDArray[np.int32],
+    leaf_of: Ids,
     share: float,
-    on_progress: ProgressCallback | None,
+    on_progress: OnProgress,
     notes: dict[str, Any] | None = None,
 ) -> Assignment:
     """Return the assignment of subscribers to leaves, with filters fitted to it.

@@ -9,16 +9,19 @@ that each leaf gets boxes that lie together.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.boxes import box_keys, key_bits
+from meshwright.content.boxes import Floats, Ids, box_keys, key_bits
 from meshwright.content.kernels.flow import Cells, LeafLists, Shares, add_places, greedy_start
+from meshwright.model.problem_summary import ProblemSummary
 
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.uint64]  # rows of bits
+Mask = npt.NDArray[np.bool_]
 
 # Rounds of giving members to leaves. On sets 1 to 3, three rounds save 0.3% to 1.5% of balance's
 # bandwidth, ten no more than 2.1%.
@@ -30,8 +33,8 @@ MOST_CELLS = 1 << 21  # pairs of a group and a cell of the Hilbert curve: some 1
 class Placement:
     """How many members of each group go to each leaf: rows sorted by group, then leaf."""
 
-    group: npt.NDArray[np.int32]
-    leaf: npt.NDArray[np.int32]
+    group: Ids
+    leaf: Ids
     count: Ints
     left: Ints  # by group: members without a place
 
@@ -50,7 +53,7 @@ class Placement:
         return _sums(self.leaf, self.count, n_leaves)
 
 
-def group_rows(marks: Words) -> tuple[Words, npt.NDArray[np.int32], Ints]:
+def group_rows(marks: Words) -> tuple[Words, Ids, Ints]:
     """Return the distinct rows of bits, the group of each subscriber, and the size of each group.
 
     Examples
@@ -99,7 +102,7 @@ def place(masks: Words, counts: Ints, limits: Ints, start: Placement | None = No
     return Placement(lists.group[used], lists.leaves[used], flow[used], left)
 
 
-def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[npt.NDArray[np.bool_], int]:
+def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[Mask, int]:
     """Return the leaves of a bottleneck, as a mask, and how many members have no other leaf.
 
     The placement is a maximum one that leaves members over. The groups with such members, and the
@@ -124,13 +127,55 @@ def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[npt.NDAr
     return reached[first_leaf:], int(members[reached[1:first_leaf]].sum())
 
 
-def spread(
-    placement: Placement,
-    group_of: npt.NDArray[np.int32],
-    low: npt.NDArray[np.float64],
-    high: npt.NDArray[np.float64],
-    n_leaves: int,
-) -> npt.NDArray[np.int32]:
+def least_factor(problem: ProblemSummary, masks: Words, counts: Ints) -> tuple[float, Placement]:
+    """Return the least load balance factor at which all members of groups are placed, and how.
+
+    Every group needs a leaf with capacity. Where a flow at some factor leaves members over, the
+    least factor that gives room to its bottleneck is tried next. Each factor tried is a lower
+    bound, so the first at which everyone is placed is the least.
+
+    Examples
+    --------
+    >>> from meshwright.content.problem import BrokerTree, Problem
+    >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [4.0]])
+    >>> box = np.zeros((4, 1))
+    >>> problem = Problem(tree, box, box, box, np.array(0.0))
+    >>> factor, placement = least_factor(problem, np.array([[1], [3]], np.uint64), np.array([3, 1]))
+    >>> factor, placement.loads(2).tolist()
+    (1.5, [3, 1])
+
+    """
+    leaves, members = problem.leaf_capacity > 0, int(counts.sum())
+    placement = None
+    while True:
+        factor = _factor_with_room(problem, leaves, members)
+        limits = problem.load_limits(factor)
+        placement = place(masks, counts, limits, placement)
+        if placement.complete:
+            return factor, placement
+        leaves, members = tightest(masks, placement, limits)
+
+
+def _factor_with_room(problem: ProblemSummary, leaves: Mask, members: int) -> float:
+    """Return the least factor at which some leaves together have room for the members."""
+    shares = problem.leaf_capacity * problem.n_subscribers
+    some = shares[leaves & (shares > 0)]
+    if members == 0 or len(some) == 0:
+        return 0.0
+    # Limits are whole numbers, so at the factor sought some leaf is exactly full.
+    lowest = members / some.sum()
+    highest = (members + len(some)) / some.sum()  # rounding down loses less than one per leaf
+    steps = [
+        np.arange(np.floor(lowest * share), np.ceil(highest * share) + 2) / share for share in some
+    ]
+    factors = np.unique(np.concatenate(steps))
+    at = bisect_left(
+        factors[:-1], members, key=lambda factor: problem.load_limits(factor)[leaves].sum()
+    )
+    return float(factors[at])
+
+
+def spread(placement: Placement, group_of: Ids, low: Floats, high: Floats, n_leaves: int) -> Ids:
     """Return the leaf of each subscriber (-1 for none); boxes that lie together go together.
 
     The members of a group are ordered along a Hilbert curve through all boxes, then by id; its
@@ -170,7 +215,7 @@ def cell_shift(n_members: int, n_groups: int, n_dimensions: int) -> int:
 
 
 def order_shares(
-    placement: Placement, group: npt.NDArray[np.int32], cell: Ints, count: Ints, n_leaves: int
+    placement: Placement, group: Ids, cell: Ints, count: Ints, n_leaves: int
 ) -> npt.NDArray[np.intp]:
     """Return the rows of a placement in the order in which members of groups are given out.
 
@@ -205,9 +250,7 @@ def list_leaves(masks: Words, n_leaves: int) -> LeafLists:
     return LeafLists(starts, group.astype(np.int32), leaf.astype(np.int32))
 
 
-def _entries(
-    lists: LeafLists, group: npt.NDArray[np.int32], leaf: npt.NDArray[np.int32]
-) -> npt.NDArray[np.intp]:
+def _entries(lists: LeafLists, group: Ids, leaf: Ids) -> npt.NDArray[np.intp]:
     """Return the entries of pairs of a group and a leaf in the lists of leaves."""
     n_leaves = int(lists.leaves.max(initial=0)) + 1
     keys = lists.group.astype(np.int64) * n_leaves + lists.leaves

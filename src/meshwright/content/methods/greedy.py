@@ -20,14 +20,14 @@ from meshwright.content.kernels.growth import FilterTree, new_scratch
 from meshwright.content.problem import Problem
 from meshwright.content.subscribers import leaves_of, pack, subscribers_of
 from meshwright.runtime.kernels.random import stream
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 RAISE = 1.05  # factor on the load balance factor when a subscriber has no candidate
 STEPS = 20_000  # subscribers between two calls of on_progress
 EVICTIONS = 10  # per subscriber, at most; the rest is then assigned as `gr` does
 
 
-def gr(problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None) -> Assignment:
+def gr(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign subscribers in the order of their ids. Nothing is random: `seed` is not used.
 
     Examples
@@ -45,25 +45,19 @@ def gr(problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = N
     return _in_turn(problem, "gr", new_run(problem), on_progress)
 
 
-def gr_no_latency(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def gr_no_latency(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign as `gr` does, but to any leaf: the bandwidth possible without limits on latency."""
     del seed
     return _in_turn(problem, "gr-no-latency", new_run(problem, any_leaf=True), on_progress)
 
 
-def gr_evict_now(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def gr_evict_now(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served next."""
     run = new_run(problem)
     return _in_turn(problem, "gr-evict-now", run, on_progress, EVICTIONS, seed, evicted_next=True)
 
 
-def gr_evict_later(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def gr_evict_later(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served last."""
     run = new_run(problem)
     return _in_turn(
@@ -71,9 +65,7 @@ def gr_evict_later(
     )
 
 
-def gr_star(
-    problem: Problem, seed: int = 1, on_progress: ProgressCallback | None = None
-) -> Assignment:
+def gr_star(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign those with the fewest candidates first; candidates are leaves in time with room."""
     del seed
     run = new_run(problem)
@@ -145,7 +137,7 @@ def _in_turn(
     problem: Problem,
     method: str,
     run: kernel.Run,
-    on_progress: ProgressCallback | None,
+    on_progress: OnProgress,
     evictions: int = 0,
     seed: int = 1,
     *,

@@ -11,7 +11,7 @@ from meshwright.content.problem import Problem
 from meshwright.errors import InputError
 from meshwright.model.method import Method, check_seed, choose
 from meshwright.runtime.compile import Stopwatch
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 HERE = "meshwright.content.methods"
 
@@ -43,30 +43,15 @@ def assign(
     *,
     seed: int = 1,
     yardstick: bool = False,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
     **more: Any,
 ) -> Assignment:
     """Attach every subscriber to a leaf broker and give every broker its filter.
 
-    Parameters
-    ----------
-    problem
-        Subscribers, brokers and the limits to keep.
-    method
-        One of `METHODS`.
-    seed
-        Equal seeds give equal assignments.
-    yardstick
-        Also compute `fractional`, if the method does not solve the linear program itself.
-    on_progress
-        Called from time to time with the share that is done.
-    more
-        Parameters of the method.
-
-    Returns
-    -------
-    Assignment
-        A method that cannot keep every limit returns its best effort; check `feasible`.
+    `method` is one of `METHODS`, and `more` are parameters of its own; equal seeds give equal
+    assignments. With `yardstick`, `fractional` is computed even if the method solves no linear
+    program. `on_progress` is called from time to time with the share that is done. A method that
+    cannot keep every limit returns its best effort: check `feasible`.
 
     Examples
     --------

@@ -7,6 +7,7 @@ and in whole digest blocks. They need not fit the driver's memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from meshwright.content.problem.dataset import Floats, Subscribers, matrix_of
+from meshwright.content.problem.dataset import Subscribers, matrix_of
 from meshwright.content.problem.kernels.latency import TOLERANCE, least_latencies
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, Batches, write_and_publish
 from meshwright.content.problem.user_tables import (
@@ -25,6 +26,7 @@ from meshwright.content.problem.user_tables import (
     Table,
     find_tables,
     ingest_brokers,
+    listing,
     message,
     raise_errors,
     read_rows,
@@ -69,20 +71,9 @@ def ingest(
 ) -> Manifest:
     """Write the problem of a user's tables; the same rows in any order give the same digest.
 
-    Parameters
-    ----------
-    max_delay
-        For subscribers without a `max_delay` or `max_latency` of their own.
-    limits
-        alpha, beta, beta_max and last_hop.
-
-    Raises
-    ------
-    InputError
-        If a table has errors; the message lists them.
-    InfeasibleError
-        If no broker can serve some subscribers within their `max_latency`; the message names them.
-
+    `max_delay` is for subscribers without a `max_delay` or `max_latency` of their own; `limits` are
+    alpha, beta, beta_max and last_hop. Errors in a table raise InputError, subscribers that no
+    broker can serve within their `max_latency` InfeasibleError; the messages list them.
     """
     progress = progress or no_progress()
     broker_files, broker_kind = find_tables(brokers, "--brokers")
@@ -154,10 +145,9 @@ def with_reasons(tree: BrokerTree, n_dimensions: int) -> list[Column]:
     low, high = F.col("low"), F.col("high")
     box = message(_listed(low), " to ", _listed(high))
     event_space = ("the event space", n_dimensions)
-    expected = {"location": ("the brokers'", tree.location.shape[1])}
-    expected |= {"low": event_space, "high": event_space}
+    spaces = ("the brokers'", tree.location.shape[1]), event_space, event_space
     reasons = []
-    for point, (whose, size) in expected.items():
+    for point, (whose, size) in zip(POINTS, spaces, strict=True):
         at = F.col(point)
         n = F.coalesce(F.size(at), F.lit(0))
         dimensions = message(name, f": {point} has ", n, f" dimensions, {whose} {size}.")
@@ -239,15 +229,10 @@ def count_valid(checked: DataFrame, shown: str) -> int:
     raise_errors(shown, errors, max(n_bad + n_again, len(errors)) if errors else 0)
     if n_late:
         late = checked.where("late is not null").orderBy("name").limit(SHOWN).collect()
-        lines = [f"  {row['name']}: {row['late']}" for row in late]
-        if n_late > len(lines):
-            lines.append(f"  and {n_late - len(lines):,} more")
-        head = (
-            f"no broker can serve {n_late:,} of {n:,} subscribers within their max_latency; "
-            "nothing was written:"
-        )
+        lines = [f"{row['name']}: {row['late']}" for row in late]
+        head = f"no broker can serve {n_late:,} of {n:,} subscribers within their max_latency"
         advice = "Raise their max_latency, or add brokers near them."
-        raise InfeasibleError("\n".join([head, *lines, advice]))
+        raise InfeasibleError(listing(head, lines, n_late, advice))
     return n
 
 
@@ -259,11 +244,9 @@ def _with_ids(spark: SparkSession, checked: DataFrame, stage: Staging) -> DataFr
     by_name.withColumn("row", F.monotonically_increasing_id()).write.parquet(uri(place))
     rows = read_parquet(spark, place)
     part = F.shiftright("row", PART_BITS).cast("int")
-    counts = rows.groupBy(part.alias("part")).count().orderBy("part").collect()
-    first = np.zeros(counts[-1]["part"] + 2, np.int64)
-    for row in counts:
-        first[row["part"] + 1] = row["count"]
-    offset = F.element_at(F.array(*[F.lit(x) for x in np.cumsum(first).tolist()]), part + 1)
+    counts = dict(rows.groupBy(part).count().collect())
+    first = accumulate((counts.get(i, 0) for i in range(max(counts))), initial=0)
+    offset = F.element_at(F.array(*map(F.lit, first)), part + 1)
     within = F.col("row").bitwiseAND(F.lit((1 << PART_BITS) - 1))
     return rows.withColumn("subscriber", (offset + within).cast("int")).drop("row")
 
@@ -272,9 +255,8 @@ def _in_blocks(numbered: DataFrame, n: int, partitions: int) -> DataFrame:
     """Return the subscribers repartitioned so that no digest block is split."""
     n_blocks = -(-n // BLOCK)
     partitions = min(partitions, n_blocks)
-    block = F.shiftright("subscriber", BLOCK_BITS)
-    part = F.floor(block * partitions / n_blocks).cast("int")
-    return numbered.repartitionById(partitions, part)
+    part = F.floor(F.shiftright("subscriber", BLOCK_BITS) * partitions / n_blocks)
+    return numbered.repartitionById(partitions, part.cast("int"))
 
 
 def _sorted_subscribers(batches: Batches) -> Iterator[Subscribers]:
@@ -284,20 +266,11 @@ def _sorted_subscribers(batches: Batches) -> Iterator[Subscribers]:
         return
     table = pa.Table.from_batches(parts).sort_by("subscriber")
     first = table.column("subscriber")[0].as_py()
-    points = [_matrix(table, name) for name in POINTS]
-    delay = table.column("max_delay").to_numpy()
-    names = table.column("name").combine_chunks()
+    points: list[Any] = [matrix_of(table.column(name)) for name in POINTS]  # the rows were checked
+    columns = [table.column("name").combine_chunks(), *points, table.column("max_delay").to_numpy()]
     for start in range(0, len(table), BATCH):
         some = slice(start, start + BATCH)
-        location, low, high = (np.ascontiguousarray(point[some]) for point in points)
-        yield Subscribers(first + start, names[some], location, low, high, delay[some])
-
-
-def _matrix(table: pa.Table, name: str) -> Floats:
-    matrix = matrix_of(table.column(name))
-    if matrix is None:
-        raise InputError(f"column {name!r} changed while it was read. Try again.")
-    return matrix
+        yield Subscribers(first + start, *(column[some] for column in columns))
 
 
 def _not_finite(x: Column) -> Column:

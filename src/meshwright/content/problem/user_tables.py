@@ -54,9 +54,8 @@ def read_rows(spark: SparkSession, sources: Sequence[Source], format: str) -> Da
     )
     columns = reader.csv(paths).columns
     if len(set(columns)) < len(columns) or CORRUPT in columns:
-        raise InputError(
-            f"'{sources[0].shown}' names a column twice: {', '.join(columns)}. Rename one."
-        )
+        named = ", ".join(columns)
+        raise InputError(f"'{sources[0].shown}' names a column twice: {named}. Rename one.")
     fields = [StructField(name, StringType()) for name in (*columns, CORRUPT)]
     return reader.options(columnNameOfCorruptRecord=CORRUPT).schema(StructType(fields)).csv(paths)
 
@@ -94,22 +93,15 @@ class Table:
 
     def unreadable(self, *names: str) -> Column:
         """Return the first error in a row's cells, like `: low_0 is 'x', not a number`, or ""."""
-        columns = [
-            column
-            for name in names
-            for column in (self.numbered(name) or [name])
-            if isinstance(self._types.get(column), StringType)
-        ]
-        wrong = [
-            F.when(
-                self.text(column).isNotNull() & self.number(column).isNull(),
-                message(f": {column} is '", self.text(column), "', not a number"),
-            )
-            for column in columns
-        ]
+        wrong = []
         if CORRUPT in self._types:
             cells = F.lit(": its row does not have one cell per column")
-            wrong = [F.when(self._column(CORRUPT).isNotNull(), cells), *wrong]
+            wrong.append(F.when(self._column(CORRUPT).isNotNull(), cells))
+        for column in (column for name in names for column in self.numbered(name) or [name]):
+            if isinstance(self._types.get(column), StringType):
+                text, number = self.text(column), self.number(column)
+                error = message(f": {column} is '", text, "', not a number")
+                wrong.append(F.when(text.isNotNull() & number.isNull(), error))
         return F.coalesce(*wrong, F.lit(""))
 
     def point(self, column: str) -> Column:
@@ -147,19 +139,23 @@ class Table:
 
 def message(*parts: str | Column) -> Column:
     """Return a text column: the parts joined."""
-    return F.concat(
-        *[F.lit(part) if isinstance(part, str) else part.cast("string") for part in parts]
-    )
+    columns = [F.lit(part) if isinstance(part, str) else part.cast("string") for part in parts]
+    return F.concat(*columns)
 
 
 def raise_errors(shown: str, errors: list[str], count: int) -> None:
     """Raise InputError with the errors found in a table, if there are any."""
-    if count == 0:
-        return
+    if count:
+        raise InputError(
+            listing(f"'{shown}' cannot be used", errors, count, "Fix it and try again.")
+        )
+
+
+def listing(head: str, lines: list[str], count: int, advice: str) -> str:
+    """Return an error message with the first lines of a list of which there are `count`."""
     more = [f"and {count - SHOWN:,} more"] if count > SHOWN else []
-    lines = [f"  {line}" for line in (*errors[:SHOWN], *more)]
-    head = f"'{shown}' cannot be used; nothing was written:"
-    raise InputError("\n".join([head, *lines, "Fix it and try again."]))
+    shown = [f"  {line}" for line in (*lines[:SHOWN], *more)]
+    return "\n".join([f"{head}; nothing was written:", *shown, advice])
 
 
 class Brokers(NamedTuple):

@@ -194,7 +194,7 @@ WorkloadSet = GoogleGroups | NewsFeeds | GridHotSpots
 
 def uniforms(seed: int, first: int, count: int, n: int) -> Floats:
     """Return the first n numbers in [0, 1) of each of the streams first..first+count-1."""
-    from meshwright.content.problem.kernels.draws import uniforms as kernel
+    from meshwright.runtime.kernels.random import uniforms as kernel
 
     drawn: Floats = kernel(seed, first, count, n)
     return drawn

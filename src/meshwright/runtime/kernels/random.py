@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.runtime.compile import kernel
+from meshwright.runtime.compile import kernel, maker
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -42,3 +42,14 @@ def streams(seed, numbers, out):
 def uniform(key, i):
     """Return number `i` of a stream, uniform in [0, 1)."""
     return (mix(key + np.uint64(i) * GAMMA) >> np.uint64(11)) * _TO_UNIT
+
+
+@maker
+def uniforms(seed, first, count, n):
+    """Return float64[count, n]: the first n numbers of the streams first..first+count-1."""
+    out = np.empty((count, n), np.float64)
+    for row in range(count):
+        key = stream(seed, first + row)
+        for i in range(n):
+            out[row, i] = uniform(key, i)
+    return out

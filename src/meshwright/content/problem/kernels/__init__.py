@@ -1,1 +1,1 @@
-"""Loops that draw subscribers and find the leaves in reach of them."""
+"""Loops over subscribers and the leaves in reach of them."""
