@@ -244,7 +244,7 @@ def _with_ids(spark: SparkSession, checked: DataFrame, stage: Staging) -> DataFr
     by_name.withColumn("row", F.monotonically_increasing_id()).write.parquet(uri(place))
     rows = read_parquet(spark, place)
     part = F.shiftright("row", PART_BITS).cast("int")
-    counts = dict(rows.groupBy(part).count().collect())
+    counts: dict[int, int] = dict(rows.groupBy(part).count().collect())
     first = accumulate((counts.get(i, 0) for i in range(max(counts))), initial=0)
     offset = F.element_at(F.array(*map(F.lit, first)), part + 1)
     within = F.col("row").bitwiseAND(F.lit((1 << PART_BITS) - 1))

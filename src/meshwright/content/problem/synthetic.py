@@ -5,6 +5,7 @@ The paper's values hold for arguments that are not given (docs/content.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from meshwright.content.problem.dataset import LIMITS
 from meshwright.content.problem.workload_sets import (
+    BREADTH,
     SKEW,
     Floats,
     GoogleGroups,
@@ -97,15 +99,19 @@ def content_arguments(
     (200, 15, 0.2, 7.0, 8.0)
 
     """
-    choices = {"set": (set, BETAS), "--levels": (levels, BROKERS), "--latency": (latency, MANY)}
+    choices: dict[str, tuple[object, Mapping[Any, object]]] = {
+        "set": (set, BETAS),
+        "--levels": (levels, BROKERS),
+        "--latency": (latency, MANY),
+        "--skew": (skew, SKEW),
+        "--broad": (broad, BREADTH),
+    }
     for name, (choice, known) in choices.items():
         if choice is not None and choice not in known:
             raise unknown_choice(name, choice, map(str, known))
-    for name, choice in (("--skew", skew), ("--broad", broad)):
-        if choice is not None and set != 1:
+    for name, degree in (("--skew", skew), ("--broad", broad)):
+        if degree is not None and set != 1:
             raise InputError(f"{name} belongs to set 1, not to set {set}. Leave it out.")
-        if choice is not None and choice not in SKEW:
-            raise unknown_choice(name, choice, SKEW)
     for name, value in (("--latency", latency), ("--max-out-degree", max_out_degree)):
         if levels == "one" and value is not None:
             raise InputError(f"{name} belongs to trees of several levels; add --levels many.")
