@@ -35,13 +35,8 @@ def write_and_publish(
 ) -> Manifest:
     """Write the subscribers that tasks make from a frame, and publish the problem.
 
-    Parameters
-    ----------
-    subscribers_of
-        Runs in each task. It must yield whole digest blocks: partitions must not split them.
-    limits
-        alpha, beta, beta_max and last_hop.
-
+    `subscribers_of` runs in each task and must yield whole digest blocks: partitions must not split
+    them. `limits` are alpha, beta, beta_max and last_hop.
     """
     results = stage.scratch("task-results")
     leaves = tree.location[tree.leaves], tree.down[tree.leaves] * (not limits["last_hop"])
