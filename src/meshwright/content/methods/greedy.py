@@ -60,9 +60,7 @@ def gr_evict_now(problem: Problem, seed: int = 1, on_progress: OnProgress = None
 def gr_evict_later(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
     """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served last."""
     run = new_run(problem)
-    return _in_turn(
-        problem, "gr-evict-later", run, on_progress, EVICTIONS, seed, evicted_next=False
-    )
+    return _in_turn(problem, "gr-evict-later", run, on_progress, EVICTIONS, seed)
 
 
 def gr_star(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
