@@ -27,9 +27,9 @@ from meshwright.overlay.greedy.kernels.candidates import (
     ScanRequest,
     candidate_room,
     new_candidates,
-    new_scan_counters,
     scan_candidates,
 )
+from meshwright.overlay.greedy.kernels.counts import new_row_counters
 from meshwright.runtime.ship import mapped, ship
 
 SETTINGS = "design.json"
@@ -119,7 +119,7 @@ class Follower:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._interests: Components = mapped(directory / INTERESTS)
-        self.counters = new_scan_counters(self._interests)
+        self.counters = new_row_counters(self._interests)
         self._label = np.arange(len(self._interests.nodes), dtype=np.int32)
         self._number = 0
         self._slot_label = np.empty(0, np.int32)

@@ -20,14 +20,8 @@ from meshwright.overlay.greedy.kernels.last_level import (
     new_last_level,
     run_last_level,
 )
-from meshwright.overlay.greedy.kernels.row_queue import (
-    ROWS_DUE,
-    drop_due,
-    list_due,
-    order_heap,
-    scan_due,
-)
-from meshwright.overlay.greedy.kernels.rows import Scratch, new_rows, new_scratch, scan_rows
+from meshwright.overlay.greedy.kernels.row_queue import ROWS_DUE, order_heap, scan_due
+from meshwright.overlay.greedy.kernels.rows import N_DUE, Rows, new_rows, new_scratch
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
 from meshwright.overlay.greedy.kernels.table import fill, new_table, table_bytes
 from meshwright.overlay.greedy.kernels.table_sweep import mark_blocks, new_sweep
@@ -37,8 +31,7 @@ from meshwright.overlay.greedy.kernels.tuning import (
     ROW_CACHE,
     TABLE_BLOCK,
 )
-from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes, with_scratch
-from meshwright.runtime.compile import compile_for
+from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
 from meshwright.runtime.kernels.bits import new_words, set_bits
 from meshwright.runtime.progress import ProgressCallback
 from meshwright.runtime.threads import SMALLEST, ScratchPool, in_parts
@@ -69,7 +62,7 @@ def greedy_edges(
     memory about 80 bytes per subscription, up to 80 more with a table, and 0.7 kB per node, 1.3 kB
     for `low`.
     """
-    run = _KeyOrderRun(instance, rule, on_progress or (lambda _: None), options or Options())
+    run = _KeyOrderRun(instance, rule, on_progress, options or Options())
     run.add_all()
     return run.edges()
 
@@ -84,15 +77,17 @@ class _KeyOrderRun(GreedyRun):
     """One run in key order."""
 
     def __init__(
-        self, instance: Instance, rule: Rule, on_progress: ProgressCallback, options: Options
+        self,
+        instance: Instance,
+        rule: Rule,
+        on_progress: ProgressCallback | None,
+        options: Options,
     ) -> None:
         n_nodes, n_topics = instance.n_nodes, instance.n_topics
         table = is_dense(instance) if options.table is None else options.table
         ids = np.arange(n_nodes, dtype=np.int32) if table else rank_nodes(instance)
-        super().__init__(instance, ids, by_degree=rule.by_degree, max_edges=rule.max_edges)
-        self._rule = rule
+        super().__init__(instance, ids, rule, on_progress)
         self._options = options
-        self._on_progress = on_progress
         self._largest = int(np.diff(instance.indptr).max(initial=0))
         components = self.run.components
         counts = components.open_count.astype(np.int64)
@@ -102,14 +97,9 @@ class _KeyOrderRun(GreedyRun):
         wants = new_words(n_nodes, n_topics, max_words)
         set_bits(wants, instance.indptr, instance.topics)
         n_table = n_nodes if table else 0
-        self._state = kernel.State(
-            run=self.run,
-            rank=np.argsort(ids).astype(np.int32),
-            scratch=self._new_scratch(),
-            table=new_table(n_table, self._largest, wants, n_topics, wide=options.wide),
-            uses_table=table,
-        )
-        gains = self._state.table
+        gains = new_table(n_table, self._largest, wants, n_topics, wide=options.wide)
+        scratch = new_scratch(components, options.cache)
+        self._state = kernel.State(self.run, scratch, gains, uses_table=table)
         self._in_parts(lambda first, last: fill(components, gains, wants, first, last), n_table)
         self._in_parts(lambda first, last: drop_all_connected(components, first, last), n_nodes)
         self._queue = self._new_queue(LOWEST_GAIN)
@@ -118,29 +108,26 @@ class _KeyOrderRun(GreedyRun):
         """Return a queue of the pairs that gain at least `lowest_gain`."""
         run, table, options = self.run, self._state.table, self._options
         by_table = self._state.uses_table
-        sweep = new_sweep(len(self.ids) if by_table else 0, self._largest, block=options.block)
+        sweep = new_sweep(len(run.ids) if by_table else 0, self._largest, block=options.block)
         self._in_parts(
             lambda first, last: mark_blocks(run, table, sweep, first, last), len(sweep.row)
         )
-        batches = self._rule.threshold is None and not self._one_thread
+        batches = self.rule.threshold is None and not self._one_thread
         rows = new_rows(
             np.zeros(1, dtype=np.int64) if by_table else run.components.indptr,
-            self.ids,
             lowest_gain=lowest_gain,
             cache=options.cache,
             min_batch=SMALLEST if batches else NO_LIMIT,
         )
-        self._scan_in_parts(
-            lambda scratch, first, last: scan_rows(run, rows, scratch, first, last), len(rows.used)
-        )
+        self._scan_due(rows)
         return kernel.Queue(sweep, rows)
 
     def add_all(self) -> None:
         """Add all edges of the rule, cap by cap."""
-        state, queue, k = self._state, self._queue, self._rule.threshold
-        self._compile_rare_kernels()
+        state, queue, k = self._state, self._queue, self.rule.threshold
+        compile_last_level(self.run)
         if k is None:
-            for cap in self.caps(self._rule):
+            for cap in self.caps():
                 kernel.set_cap(state, queue, cap)
                 self._run_queue(lambda: kernel.run_queue(state, queue), cap)
             return
@@ -151,54 +138,34 @@ class _KeyOrderRun(GreedyRun):
             lambda: kernel.run_low(state, queue, capped, k.numerator, k.denominator), NO_LIMIT
         )
 
-    def _compile_rare_kernels(self) -> None:
-        """Compile the kernels that small runs do not reach, so that later runs compile nothing."""
-        run, rows = self.run, self._queue.rows
-        compile_last_level(run, self.ids, self._state.rank)
-        compile_for(list_due, run, rows)
-        compile_for(drop_due, run, rows, 0, 0)
-        compile_for(scan_due, run, rows, self._state.scratch, 0, 0)
-        compile_for(order_heap, rows)
-
     def _run_queue(self, add: Callable[[], int], cap: int) -> None:
         """Add edges until none is left under the cap."""
         gain_left = kernel.MORE
         while gain_left < 0 and not self.is_complete:
             self.set_stop(EDGES_PER_CALL)
             gain_left = add()
-            self._report()
+            self.report()
             if gain_left == ROWS_DUE:
-                self._scan_due()
+                self._scan_due(self._queue.rows)
+                order_heap(self._queue.rows)
         if gain_left >= 0 and not self._state.uses_table:
             # `gm`, `minmax` and `low` agree on the best pair once all pairs gain the same.
-            level = new_last_level(self.run, self.ids, self._state.rank)
-            self.add_edges(
-                lambda: run_last_level(self.run, level, cap), EDGES_PER_CALL, self._report
-            )
+            level = new_last_level(self.run)
+            self.add_edges(lambda: run_last_level(self.run, level, cap), EDGES_PER_CALL)
             forget_labels(self._state.scratch.labels)
 
-    def _scan_due(self) -> None:
-        """Scan the due rows together."""
-        run, rows = self.run, self._queue.rows
-        n_due = list_due(run, rows)
-        # A scan searches the topics of other rows, so no row may change meanwhile.
-        self._in_parts(lambda first, last: drop_due(run, rows, first, last), n_due)
-        self._scan_in_parts(
-            lambda scratch, first, last: scan_due(run, rows, scratch, first, last), n_due
-        )
-        order_heap(rows)
+    def _scan_due(self, rows: Rows) -> None:
+        """Scan the rows that are due; at first all are."""
+        pool = ScratchPool(lambda: new_scratch(self.run.components, self._options.cache))
 
-    def _scan_in_parts(self, scan: Callable[[Scratch, int, int], None], size: int) -> None:
-        self._in_parts(with_scratch(ScratchPool(self._new_scratch), scan), size)
+        def scan(first: int, last: int) -> None:
+            with pool.borrow() as scratch:
+                scan_due(self.run, rows, scratch, first, last)
 
-    def _new_scratch(self) -> Scratch:
-        return new_scratch(len(self.ids), self.n_topics, max(self._largest, self._options.cache))
+        self._in_parts(scan, int(rows.state[N_DUE]))
 
     def _in_parts(self, work: Callable[[int, int], None], size: int) -> None:
         if self._one_thread:
             work(0, size)
         else:
             in_parts(work, size, threads=self._options.threads)
-
-    def _report(self) -> None:
-        self._on_progress(self.share_joined())

@@ -17,9 +17,10 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.model.kernels.components import Components, Ints, TopicLabels, new_topic_labels
+from meshwright.model.kernels.components import Components, Ints, new_topic_labels
 from meshwright.overlay.greedy.kernels import candidates as kernel
-from meshwright.overlay.greedy.kernels.candidates import Candidates, Counters, Level, ScanRequest
+from meshwright.overlay.greedy.kernels.candidates import Candidates, Level, ScanRequest
+from meshwright.overlay.greedy.kernels.counts import new_row_counters
 from meshwright.overlay.greedy.kernels.last_level import join_topics
 from meshwright.overlay.greedy.kernels.levels import evaluate_level, new_queues, run_level
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
@@ -30,7 +31,7 @@ from meshwright.overlay.greedy.kernels.tuning import (
     MIN_CANDIDATES,
     REPORT_SECONDS,
 )
-from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes, with_scratch
+from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
 from meshwright.runtime.threads import ScratchPool, in_parts
 
 # Scan rows of a run; yield parts of the rows with their candidates.
@@ -63,17 +64,18 @@ def level_edges(
 
 def open_local_scan(components: Components, min_candidates: int) -> Scan:
     """Return the scan of rows in this process, on all processors."""
-    pool = ScratchPool(lambda: kernel.new_scan_counters(components))
+    pool = ScratchPool(lambda: new_row_counters(components))
     all_rows = np.arange(len(components.row_end), dtype=np.int32)
     room = kernel.candidate_room(components, all_rows, min_candidates)
 
     def scan(c: Components, request: ScanRequest) -> Iterator[tuple[Ints, Candidates]]:
         found = kernel.new_candidates(room[request.rows])
 
-        def work(counters: Counters, first: int, last: int) -> None:
-            kernel.scan_candidates(c, request, counters, found, first, last)
+        def work(first: int, last: int) -> None:
+            with pool.borrow() as counters:
+                kernel.scan_candidates(c, request, counters, found, first, last)
 
-        in_parts(with_scratch(pool, work), len(request.rows))
+        in_parts(work, len(request.rows))
         yield request.rows, found
 
     return scan
@@ -97,11 +99,8 @@ class _LevelOrderRun(GreedyRun):
         on_progress: LevelProgress | None,
         min_candidates: int,
     ) -> None:
-        super().__init__(
-            instance, rank_nodes(instance), by_degree=rule.by_degree, max_edges=rule.max_edges
-        )
-        self._rule = rule
-        self._on_progress = on_progress
+        super().__init__(instance, rank_nodes(instance), rule)
+        self._on_level_progress = on_progress
         components = self.run.components
         self._scan = open_scan(components, min_candidates)
         self._all_rows = np.arange(instance.n_nodes, dtype=np.int32)
@@ -109,6 +108,7 @@ class _LevelOrderRun(GreedyRun):
         self._candidates = kernel.new_candidates(room)
         self._queues = new_queues(instance.n_nodes)
         self._labels = ScratchPool(lambda: new_topic_labels(instance.n_topics))
+        self._gain = NO_LIMIT  # of the current level
         self._n_scanned = 0
         self._last_report = 0.0
 
@@ -116,16 +116,20 @@ class _LevelOrderRun(GreedyRun):
         """Add all edges of the rule, cap by cap and level by level."""
         c, degree, candidates = self.run.components, self.run.degree, self._candidates
         topics = np.argsort(np.diff(c.topic_ptr), kind="stable").astype(np.int32)
-        for cap in self.caps(self._rule):
+        for cap in self.caps():
             kernel.raise_cap(candidates, degree, cap)
             floor = NO_LIMIT
             while floor > LOWEST_GAIN and not self.is_complete:
                 # High levels are many and concern few rows: rows below half of a level wait.
                 highest = max(kernel.largest_gains(candidates, degree, cap, self._all_rows))
                 floor = max(LOWEST_GAIN, highest // 2)
-                self._run_rows(kernel.rows_from(candidates, degree, cap, floor), floor, cap)
+                # Gains only fall: under this cap no other row will have a pair that gains `floor`.
+                may_gain = np.maximum(candidates.top, candidates.bound) >= floor
+                rows = np.flatnonzero(may_gain & (degree < cap)).astype(np.int32)
+                self._run_rows(rows, floor, cap)
             topics = topics[c.open_count[topics] > 1]
-            self._add(partial(join_topics, self.run, topics, cap), 1)
+            self._gain = 1
+            self.add_edges(partial(join_topics, self.run, topics, cap), LEVEL_EDGES_PER_CALL)
 
     def _run_rows(self, rows: Ints, floor: int, cap: int) -> None:
         """Add the best edges of some rows, down to those that gain `floor`."""
@@ -135,12 +139,13 @@ class _LevelOrderRun(GreedyRun):
             level = Level(max(top, bound), cap, rows)
             if level.gain < floor:
                 return
+            self._gain = level.gain
             if top == level.gain:  # candidates first: their edges may make a scan unnecessary
                 if level.gain < before:  # otherwise all of them come from scans just made
                     self._evaluate(level)
                 with self._labels.borrow() as labels:
                     add = partial(run_level, self.run, candidates, self._queues, labels, level)
-                    self._add(add, level.gain)
+                    self.add_edges(add, LEVEL_EDGES_PER_CALL)
             before = level.gain
             if not self.is_complete:
                 self._scan_for(level)
@@ -148,32 +153,32 @@ class _LevelOrderRun(GreedyRun):
     def _evaluate(self, level: Level) -> None:
         """Compute what the candidates of a level gain now, on all processors."""
 
-        def work(labels: TopicLabels, first: int, last: int) -> None:
-            evaluate_level(self.run, self._candidates, labels, level, first, last)
+        def work(first: int, last: int) -> None:
+            with self._labels.borrow() as labels:
+                evaluate_level(self.run, self._candidates, labels, level, first, last)
 
-        in_parts(with_scratch(self._labels, work), len(level.rows))
-
-    def _add(self, add: Callable[[], object], gain: int) -> None:
-        self.add_edges(add, LEVEL_EDGES_PER_CALL, lambda: self._report(gain, 0))
+        in_parts(work, len(level.rows))
 
     def _scan_for(self, level: Level) -> None:
-        """Scan the rows that may hold more pairs of the level."""
-        rows = kernel.due_rows(self._candidates, self.run.degree, level)
+        """Scan the rows with a pair that is not a candidate and may gain as much as the level."""
+        bound, degree = self._candidates.bound[level.rows], self.run.degree[level.rows]
+        rows = level.rows[(bound >= level.gain) & (degree < level.cap)]
         if len(rows) == 0:
             return
-        self._report(level.gain, len(rows))
+        self.report(len(rows))
         request = ScanRequest(rows, self.run.degree, level.cap)
         for part, found in self._scan(self.run.components, request):
             kernel.take_found(self._candidates, found, part)
         self._n_scanned += len(rows)
 
-    def _report(self, gain: int, n_rows: int) -> None:
+    def report(self, n_rows: int = 0) -> None:
+        """Report the progress, and how many rows are to be scanned; not too often."""
         now = time.monotonic()
         is_due = now >= self._last_report + REPORT_SECONDS or n_rows > LONG_SCAN_ROWS
-        if self._on_progress is None or not is_due:
+        if self._on_level_progress is None or not is_due:
             return
         self._last_report = now
         n_open = int(np.count_nonzero(self.run.components.open_count > 1))
-        scanned = min(1.0, self._n_scanned / max(1.0, EXPECTED_SCANS * len(self.ids)))
+        scanned = min(1.0, self._n_scanned / max(1.0, EXPECTED_SCANS * len(self._all_rows)))
         added = min(1.0, self.n_edges / max(1, self.max_edges))
-        self._on_progress(0.7 * scanned + 0.3 * added, describe(gain, n_rows, n_open))
+        self._on_level_progress(0.7 * scanned + 0.3 * added, describe(self._gain, n_rows, n_open))

@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeVar
 
 import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Ints, Longs, copy_rows, new_components
-from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, new_run
+from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, Run
 from meshwright.runtime.progress import ProgressCallback
-from meshwright.runtime.threads import ScratchPool
 
 Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_edges]: their gains
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +37,8 @@ class Rule:
     max_degree: int | None = None
 
 
-class Engine(Protocol):
-    """A function that finds the edges of a rule: `greedy_edges`, or the levels on Spark."""
-
-    def __call__(
-        self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None = None
-    ) -> Edges:
-        """Return the edges in the order added, and their gains."""
+# A function that finds the edges of a rule: `greedy_edges`, or the levels on Spark.
+Engine = Callable[[Instance, Rule, ProgressCallback | None], Edges]
 
 
 def rank_nodes(instance: Instance) -> Ints:
@@ -64,39 +55,39 @@ def reorder_nodes(instance: Instance, ids: Ints) -> tuple[Longs, Ints]:
     return indptr, topics
 
 
-def with_scratch(
-    pool: ScratchPool[T], work: Callable[[T, int, int], None]
-) -> Callable[[int, int], None]:
-    """Return work(first, last) for `in_parts`, with a scratch of the pool as its first argument."""
-
-    def part(first: int, last: int) -> None:
-        with pool.borrow() as scratch:
-            work(scratch, first, last)
-
-    return part
-
-
 class GreedyRun:
     """One run of either order: the state that kernels change, its limits and its progress."""
 
     def __init__(
-        self, instance: Instance, ids: Ints, *, by_degree: bool = True, max_edges: int | None = None
+        self,
+        instance: Instance,
+        ids: Ints,
+        rule: Rule,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
         if instance.n_subscriptions > np.iinfo(np.int32).max:
             raise InputError(
                 f"{instance.n_subscriptions:,} subscriptions are more than 2^31 - 1, the most that "
                 "the engine can index. Sample the workload."
             )
-        self.ids = ids
-        self.n_topics = instance.n_topics
+        self.rule = rule
         components = new_components(*reorder_nodes(instance, ids), instance.n_topics)
         # Each edge joins at least one pair of components.
         self.mu = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
-        self.max_edges = self.mu if max_edges is None else min(self.mu, max_edges)
-        degree = np.zeros(instance.n_nodes, dtype=np.int32)
-        self.run = new_run(components, degree, self.max_edges, by_degree=by_degree)
+        self.max_edges = self.mu if rule.max_edges is None else min(self.mu, rule.max_edges)
+        self.run = Run(
+            components,
+            ids,
+            rank=np.argsort(ids).astype(np.int32),
+            degree=np.zeros(instance.n_nodes, dtype=np.int32),
+            edges=np.empty((self.max_edges, 2), dtype=np.int32),
+            gains=np.empty(self.max_edges, dtype=np.int32),
+            counts=np.zeros(2, dtype=np.int64),
+            by_degree=rule.by_degree,
+        )
         self.joined = 0  # pairs of components, by the edges reported so far
         self._n_reported = 0
+        self._on_progress = on_progress
 
     @property
     def n_edges(self) -> int:
@@ -110,29 +101,29 @@ class GreedyRun:
 
     def edges(self) -> Edges:
         """Return the edges added so far, as node ids of the instance, and their gains."""
-        links = self.ids[self.run.edges[: self.n_edges]]
+        links = self.run.ids[self.run.edges[: self.n_edges]]
         links.sort(axis=1)
         return links, self.run.gains[: self.n_edges].copy()
 
-    def caps(self, rule: Rule) -> Iterator[int]:
-        """Yield the degree caps of a run in turn, until a cap adds no edge."""
-        if not rule.rising_cap:
+    def caps(self) -> Iterator[int]:
+        """Yield the degree caps of the rule in turn, until a cap adds no edge."""
+        if not self.rule.rising_cap:
             yield NO_LIMIT
             return
-        last = NO_LIMIT if rule.max_degree is None else rule.max_degree
+        last = NO_LIMIT if self.rule.max_degree is None else self.rule.max_degree
         cap, before = 1, -1
         while cap <= last and before < self.n_edges and not self.is_complete:
             before = self.n_edges
             yield cap
             cap += 1
 
-    def add_edges(self, add: Callable[[], object], step: int, report: Callable[[], None]) -> None:
+    def add_edges(self, add: Callable[[], object], step: int) -> None:
         """Call a kernel that adds edges, `step` at most each time, until it finds no more."""
         stop = self.n_edges
         while self.n_edges == stop and not self.is_complete:
             stop = self.set_stop(step)
             add()
-            report()
+            self.report()
 
     def set_stop(self, step: int) -> int:
         """Let the next kernel add up to `step` edges; return the number of edges it stops at."""
@@ -140,9 +131,10 @@ class GreedyRun:
         self.run.counts[STOP] = stop
         return stop
 
-    def share_joined(self) -> float:
-        """Return the share of all joins done so far."""
+    def report(self) -> None:
+        """Report the share of all joins done so far."""
         gains = self.run.gains[self._n_reported : self.n_edges]
         self.joined += int(gains.sum(dtype=np.int64))
         self._n_reported = self.n_edges
-        return self.joined / self.mu if self.mu else 1.0
+        if self._on_progress is not None:
+            self._on_progress(self.joined / self.mu if self.mu else 1.0)

@@ -23,6 +23,7 @@ from meshwright.overlay.greedy import checkpoints
 from meshwright.overlay.greedy.checkpoints import Round
 from meshwright.overlay.greedy.kernels import candidates as kernel
 from meshwright.overlay.greedy.kernels.candidates import Candidates, ScanRequest
+from meshwright.overlay.greedy.kernels.counts import new_row_counters
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import LOCAL_POSITIONS, TASK_POSITIONS
 from meshwright.overlay.greedy.level_order import Scan, open_local_scan
@@ -167,7 +168,7 @@ def _compile_scan(c: Components) -> None:
     no_rows = np.empty(0, np.int32)
     found = kernel.new_candidates(np.empty(0, np.int64))
     request = ScanRequest(no_rows, no_rows, 0)
-    kernel.scan_candidates(c, request, kernel.new_scan_counters(c), found, 0, 0)
+    kernel.scan_candidates(c, request, new_row_counters(c), found, 0, 0)
 
 
 def _scan_task(directory: Path, number: int, min_candidates: int) -> Task:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.model.kernels.components import Longs
 from meshwright.runtime.compile import kernel, maker
-from meshwright.runtime.kernels.bits import WORTH, add_common
+from meshwright.runtime.kernels.bits import WORTH, Words, add_common
 
 DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
 
@@ -19,8 +20,8 @@ class ProfileScan(NamedTuple):
     max_degree: int  # how many of a node's largest gains are summed
     before_links: bool  # whether no edge has been added: then `needed` is written too
     has_words: bool  # whether `words` may replace walks over topics; only before the first edge
-    words: npt.NDArray[np.uint64]  # [n_words, n], the interests as bits
-    needed: npt.NDArray[np.int64]  # [n], the neighbours each node needs in any complete overlay
+    words: Words  # uint64[n_words, n], the interests as bits
+    needed: Longs  # int64[n], the neighbours each node needs in any complete overlay
     counts: npt.NDArray[np.integer]  # [n], zeros between rows
 
 
@@ -49,20 +50,15 @@ def gain_profile(c, scan, first, last):
                 for k in range(len(words)):
                     add_common(count, words[k, u], words[k])
                 count[u] = 0
-            elif scan.before_links:
-                count_common(c, u, count)
             else:
-                count_gains(c, u, count)
+                count_gains(c, u, scan.before_links, count)
             tally(count[:u], row)
             before = row.copy()
             tally(count[u + 1 :], row)
             histogram += row - before
             row[0] = 0
         else:
-            if scan.before_links:
-                n_touched = list_common(c, u, count, touched)
-            else:
-                n_touched = list_gains(c, u, count, touched)
+            n_touched = list_gains(c, u, scan.before_links, count, touched)
             for i in range(n_touched):
                 gain = count[touched[i]]
                 row[gain] += 1
@@ -83,53 +79,38 @@ def gain_profile(c, scan, first, last):
 
 
 @kernel
-def count_gains(c, u, count):
-    """Count the gain of each partner of u, smaller and larger."""
-    for slot in range(c.indptr[u], c.row_end[u]):
-        own, topic = c.slot_label[slot], c.topics[slot]
-        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
-        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
-        for i in range(len(nodes)):
-            count[nodes[i]] += labels[i] != own
+def count_gains(c, u, before_links, count):
+    """Count the gain of each partner of u, smaller and larger.
 
-
-@kernel
-def list_gains(c, u, count, touched):
-    """The same, and list the partners of positive gain; return how many."""
-    n_touched = 0
-    for slot in range(c.indptr[u], c.row_end[u]):
-        own, topic = c.slot_label[slot], c.topics[slot]
-        nodes = c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
-        labels = c.label[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]
-        for i in range(len(nodes)):
-            if labels[i] != own:
-                touched[n_touched] = nodes[i]
-                n_touched += count[nodes[i]] == 0
-                count[nodes[i]] += 1
-    return n_touched
-
-
-@kernel
-def count_common(c, u, count):
-    """Count the topics that each other node shares with u: its gain without any edge.
-
-    Reads no labels, which tasks on Spark do not have before the first edge.
+    Before the first edge it is the number of common topics, and no labels are read: tasks on Spark
+    have none.
     """
-    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
-        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
-            count[w] += 1
+    for slot in range(c.indptr[u], c.row_end[u]):
+        first, end = c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]
+        nodes = c.nodes[first:end]
+        if before_links:
+            for i in range(len(nodes)):
+                count[nodes[i]] += 1
+        else:
+            own, labels = c.slot_label[slot], c.label[first:end]
+            for i in range(len(nodes)):
+                count[nodes[i]] += labels[i] != own
     count[u] = 0
 
 
 @kernel
-def list_common(c, u, count, touched):
-    """The same, and list the nodes that have any; return how many."""
+def list_gains(c, u, before_links, count, touched):
+    """The same, and list the partners of positive gain; return how many."""
     n_touched = 0
-    for topic in c.topics[c.indptr[u] : c.row_end[u]]:
-        for w in c.nodes[c.topic_ptr[topic] : c.topic_ptr[topic + 1]]:
-            touched[n_touched] = w
-            n_touched += (count[w] == 0) & (w != u)
-            count[w] += 1
+    for slot in range(c.indptr[u], c.row_end[u]):
+        first, end = c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]
+        nodes, labels = c.nodes[first:end], c.label[first:end]
+        own = np.int32(-1) if before_links else c.slot_label[slot]
+        for i in range(len(nodes)):
+            if before_links or labels[i] != own:
+                touched[n_touched] = nodes[i]
+                n_touched += (count[nodes[i]] == 0) & (nodes[i] != u)
+                count[nodes[i]] += 1
     count[u] = 0
     return n_touched
 

@@ -35,7 +35,7 @@ def run_small_world(run, rows, scratch):
         key, code = find_in_rows(run, rows, scratch)
         if key == 0:
             return
-        u, w = rows.rank[code >> 32], rows.rank[code & 0xFFFFFFFF]
+        u, w = run.rank[code >> 32], run.rank[code & 0xFFFFFFFF]
         gain = join(run.components, u, w)
         forget_labels(scratch.labels)
         exclude_after_edge(rows.exclusions, u, w)

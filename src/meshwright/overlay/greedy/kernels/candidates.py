@@ -6,12 +6,11 @@ pairs and keeps the best: of equal gains the partners of lower degree, then thos
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from meshwright.model.kernels.components import Components, Ints, Longs, Unsigned, new_counters
+from meshwright.model.kernels.components import Components, Ints, Longs
 from meshwright.overlay.greedy.kernels.counts import (
     count_left_out,
     count_sparse,
@@ -53,20 +52,6 @@ class ScanRequest(NamedTuple):
     rows: Ints  # int32[n_rows]
     degree: Ints  # int32[n_nodes]
     cap: int
-
-
-class Counters(NamedTuple):
-    """The work arrays of a scan; one for each thread."""
-
-    gains: npt.NDArray[Any]  # uint16 or int32[n_nodes], zeros between scans
-    touched: Unsigned  # uint32[n_nodes + 1], partners that gain
-
-
-def new_scan_counters(c: Components) -> Counters:
-    """Return the work arrays of a scan."""
-    sizes = np.diff(c.indptr)
-    gains = new_counters(len(sizes), int(sizes.max(initial=0)))
-    return Counters(gains, np.zeros(len(sizes) + 1, np.uint32))
 
 
 def new_candidates(room: Longs) -> Candidates:
@@ -242,21 +227,6 @@ def largest_gains(candidates, degree, cap, rows):
         if degree[u] < cap:
             top, bound = max(top, candidates.top[u]), max(bound, candidates.bound[u])
     return top, bound
-
-
-def rows_from(candidates: Candidates, degree: Ints, cap: int, floor: int) -> Ints:
-    """Return the rows with a pair that may gain `floor` or more.
-
-    Gains only fall, so no other row will have one under the same cap.
-    """
-    gain = np.maximum(candidates.top, candidates.bound)
-    return np.flatnonzero((gain >= floor) & (degree < cap)).astype(np.int32)
-
-
-def due_rows(candidates: Candidates, degree: Ints, level: Level) -> Ints:
-    """Return the rows of a level with a pair that is not a candidate and may gain as much."""
-    rows = level.rows
-    return rows[(candidates.bound[rows] >= level.gain) & (degree[rows] < level.cap)]
 
 
 @maker

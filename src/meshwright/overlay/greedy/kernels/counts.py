@@ -1,8 +1,7 @@
 """The gains of all pairs of a row, counted by walking over the open topics of its node.
 
 Row u holds the pairs of node u with the nodes that rank behind it. Both orders scan rows with
-these kernels. `counters` is a tuple with `gains` (zeros by node) and `touched` (room for all nodes
-and one more).
+these kernels.
 
 A pair that gains two or more has a common topic besides the longest topic of the row. Where pairs
 of gain 1 are not needed, the longest topic, often most of the work, is left out, and counted
@@ -11,11 +10,27 @@ afterwards for the partners found in the other topics.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, NamedTuple
 
-from meshwright.model.kernels.components import next_slot
+import numpy as np
+import numpy.typing as npt
+
+from meshwright.model.kernels.components import Components, Unsigned, new_counters, next_slot
 from meshwright.overlay.greedy.kernels.tuning import LOOK_UP_COST
 from meshwright.runtime.compile import kernel
+
+
+class Counters(NamedTuple):
+    """The work arrays of a scan; one for each thread."""
+
+    gains: npt.NDArray[Any]  # uint16 or int32[n_nodes], zeros between scans
+    touched: Unsigned  # uint32[n_nodes + 1], partners that gain
+
+
+def new_row_counters(c: Components) -> Counters:
+    """Return the work arrays of a scan."""
+    n_nodes, largest = len(c.row_end), int(np.diff(c.indptr).max(initial=0))
+    return Counters(new_counters(n_nodes, largest), np.zeros(n_nodes + 1, np.uint32))
 
 
 @kernel

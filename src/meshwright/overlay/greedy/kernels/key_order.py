@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.model.kernels.components import Ints, join
+from meshwright.model.kernels.components import join
 from meshwright.overlay.greedy.kernels.pairs import gain_of
 from meshwright.overlay.greedy.kernels.row_queue import (
     ROWS_DUE,
@@ -30,7 +30,6 @@ class State(NamedTuple):
     """What all queues of a run share."""
 
     run: Run
-    rank: Ints  # int32[n_nodes], node id of the instance -> rank
     scratch: Scratch
     table: Table
     uses_table: bool  # by table; otherwise by rows, and the table has 0 nodes
@@ -66,7 +65,8 @@ def find_best(state, queue):
 @kernel
 def add_pair(state, code):
     """Add the pair of a code as the next edge."""
-    c, u, w = state.run.components, state.rank[code >> 32], state.rank[code & 0xFFFFFFFF]
+    c, rank = state.run.components, state.run.rank
+    u, w = rank[code >> 32], rank[code & 0xFFFFFFFF]
     if state.uses_table:
         lower_gains(c, state.table, u, w)
         gain = join(c, u, w)

@@ -32,41 +32,33 @@ DEGREE, NEXT_ID, EDGES_BEFORE = 0, 1, 2  # places in LastLevel.state
 class LastLevel(NamedTuple):
     """Where the sweep of key order is."""
 
-    ids: Ints  # int32[n_nodes], rank -> node id of the instance
-    rank: Ints  # int32[n_nodes], node id of the instance -> rank
     members: Ints  # int32[n_subscriptions], the positions of each topic by node id
     member_at: Ints  # int32[n_subscriptions], position -> its place in `members`
     place: Longs  # int64[n_topics], the place of the next member to read
     state: Longs  # int64[3], [DEGREE, NEXT_ID, EDGES_BEFORE: edges when DEGREE began, or -1]
 
 
-def new_last_level(run: Run, ids: Ints, rank: Ints) -> LastLevel:
+def new_last_level(run: Run) -> LastLevel:
     """Return a sweep before its first degree."""
-    c = run.components
-    level = LastLevel(
-        ids=ids,
-        rank=rank,
-        members=np.empty(len(c.nodes), dtype=np.int32),
-        member_at=np.empty(len(c.nodes), dtype=np.int32),
-        place=c.topic_ptr[:-1].copy(),
-        state=np.array([-1, len(rank), -1], dtype=np.int64),
-    )
-    _list_members(c, level)
+    members, member_at = np.empty((2, len(run.components.nodes)), dtype=np.int32)
+    state = np.array([-1, len(run.rank), -1], dtype=np.int64)
+    level = LastLevel(members, member_at, run.components.topic_ptr[:-1].copy(), state)
+    list_by_id(run, level)
     return level
 
 
-def compile_last_level(run: Run, ids: Ints, rank: Ints) -> None:
+def compile_last_level(run: Run) -> None:
     """Compile the last level, which small runs do not reach, so that later runs compile nothing."""
-    level = LastLevel(ids, rank, rank[:0], rank[:0], np.empty(0, np.int64), np.empty(3, np.int64))
-    compile_for(_list_members, run.components, level)
+    level = LastLevel(run.rank[:0], run.rank[:0], np.empty(0, np.int64), np.empty(3, np.int64))
+    compile_for(list_by_id, run, level)
     compile_for(run_last_level, run, level, NO_LIMIT)
 
 
 @kernel
-def _list_members(c, level):
+def list_by_id(run, level):
     """List the members of the open topics by node id."""
-    place = level.place
-    for node in level.rank:
+    c, place = run.components, level.place
+    for node in run.rank:
         drop_connected(c, node)
         for slot in range(c.indptr[node], c.row_end[node]):
             topic, position = c.topics[slot], c.position_at[slot]
@@ -116,13 +108,14 @@ def next_degree(run, level, cap):
 
 
 @kernel
-def first_partner(c, level, degree, u):
+def first_partner(run, level, u):
     """Return the place of the partner of u with the smallest id, and the slot of the topic.
 
     Without one the place is -1.
     """
+    c, degree, ids, highest = run.components, run.degree, run.ids, level.state[DEGREE]
     members, nodes, label, place = level.members, c.nodes, c.label, level.place
-    ids, highest, found, at = level.ids, level.state[DEGREE], np.int64(-1), np.int64(-1)
+    found, at = np.int64(-1), np.int64(-1)
     for slot in range(c.indptr[u], c.row_end[u]):
         topic, own = c.topics[slot], c.slot_label[slot]
         end = c.topic_ptr[topic + 1]
@@ -140,14 +133,14 @@ def run_last_level(run, level, cap):
     """Add best edges, up to STOP or until no pair has both degrees below the cap."""
     c, degree, state = run.components, run.degree, level.state
     while True:
-        while state[NEXT_ID] < len(level.rank):
-            u = level.rank[state[NEXT_ID]]
+        while state[NEXT_ID] < len(run.rank):
+            u = run.rank[state[NEXT_ID]]
             if degree[u] <= state[DEGREE]:
                 drop_connected(c, u)
             while degree[u] <= state[DEGREE]:
                 if at_stop(run):
                     return
-                found, slot = first_partner(c, level, degree, u)
+                found, slot = first_partner(run, level, u)
                 if found < 0:
                     break
                 position = level.members[found]

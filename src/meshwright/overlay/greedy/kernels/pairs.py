@@ -26,16 +26,16 @@ def gain_of(key):
 
 
 @kernel
-def pair_code(ids, u, w):
-    """Return the code of a pair, given by ranks."""
-    a, b = np.int64(ids[u]), np.int64(ids[w])
+def pair_code(run, u, w):
+    """Return the code of a pair. Reads only."""
+    a, b = np.int64(run.ids[u]), np.int64(run.ids[w])
     return (min(a, b) << 32) | max(a, b)
 
 
 @kernel
-def partner_of(ids, rank, code, u):
-    """Return the rank of the partner of u in a pair."""
-    return rank[(code >> 32) ^ (code & 0xFFFFFFFF) ^ ids[u]]
+def partner_of(run, code, u):
+    """Return the partner of u in a pair. Reads only."""
+    return run.rank[(code >> 32) ^ (code & 0xFFFFFFFF) ^ run.ids[u]]
 
 
 @kernel

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from meshwright.model.kernels.components import drop_connected, gain_with, join_with, load_labels
-from meshwright.overlay.greedy.kernels.exclusions import NO_EXCLUSIONS, is_excluded
+from meshwright.overlay.greedy.kernels.exclusions import is_excluded
 from meshwright.overlay.greedy.kernels.pairs import (
     better,
     gain_of,
@@ -27,7 +27,7 @@ from meshwright.overlay.greedy.kernels.pairs import (
     sift,
     sift_row,
 )
-from meshwright.overlay.greedy.kernels.rows import BATCH_GAIN, CAP, HEAP_SIZE, scan_row
+from meshwright.overlay.greedy.kernels.rows import BATCH_GAIN, CAP, HEAP_SIZE, N_DUE, scan_row
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import REFRESH_SHARE, RESCAN_COST, STALE_PAIR_COST
 from meshwright.runtime.compile import kernel
@@ -40,7 +40,7 @@ def refresh_degrees(run, rows, u):
     """Compute all keys of a row from the current degrees; their gains stay as they were."""
     keys, codes, first = rows.key, rows.code, rows.first[u]
     for k in range(first, first + rows.used[u]):
-        w = partner_of(rows.ids, rows.rank, codes[k], u)
+        w = partner_of(run, codes[k], u)
         keys[k] = pair_key(run, gain_of(keys[k]), u, w)
     heapify(keys, codes, first, rows.used[u])
     rows.spent[u] += rows.used[u]
@@ -60,11 +60,10 @@ def drop_best(rows, u):
 
 
 @kernel
-def park_full(rows, degree, u):
+def park_full(run, rows, u):
     """Move the best pairs of a row behind its heap while their partner is full."""
     keys, codes, first, cap = rows.key, rows.code, rows.first[u], rows.state[CAP]
-    ids, rank = rows.ids, rows.rank
-    while rows.used[u] > 0 and degree[partner_of(ids, rank, codes[first], u)] >= cap:
+    while rows.used[u] > 0 and run.degree[partner_of(run, codes[first], u)] >= cap:
         rows.used[u] -= 1
         rows.parked[u] += 1
         last = first + rows.used[u]
@@ -102,7 +101,7 @@ def set_row_cap(run, rows, cap):
             rows.parked[u] = 0
             heapify(rows.key, rows.code, rows.first[u], rows.used[u])
         if degree[u] < cap:
-            park_full(rows, degree, u)
+            park_full(run, rows, u)
             rows.heap[size] = u
             rows.heap_key[size], rows.heap_code[size] = best_of_row(rows, u)
             size += 1
@@ -112,27 +111,29 @@ def set_row_cap(run, rows, cap):
 
 @kernel
 def list_due(run, rows):
-    """List the places in the heap of the rows to scan at the gain of the batch; return how many."""
+    """List the places in the heap of the rows to scan at the gain of the batch; count them.
+
+    Drops their connected topics: a scan reads the topics of other rows, which must not change then.
+    """
     heap, heap_key, heap_code, degree = rows.heap, rows.heap_key, rows.heap_code, run.degree
     cap, least, n_due = rows.state[CAP], rows.state[BATCH_GAIN] << 32, 0
     for at in range(rows.state[HEAP_SIZE]):
-        if heap_key[at] >= least:
-            u = heap[at]
+        u = heap[at]
+        if heap_key[at] < least or degree[u] >= cap:
+            continue
+        if heap_code[at] == rows.bound_code[u] or is_spent(rows, u):
+            drop_connected(run.components, u)
             rows.due[n_due] = at
-            n_due += degree[u] < cap and (heap_code[at] == rows.bound_code[u] or is_spent(rows, u))
-    return n_due
-
-
-@kernel
-def drop_due(run, rows, first, last):
-    """Drop the connected topics of due rows."""
-    for i in range(first, last):
-        drop_connected(run.components, rows.heap[rows.due[i]])
+            n_due += 1
+    rows.state[N_DUE] = n_due
 
 
 @kernel
 def scan_due(run, rows, scratch, first, last):
-    """Scan due rows and update their best in the heap; `order_heap` comes afterwards."""
+    """Scan the due rows from `first` to `last` and update their best in the heap.
+
+    Their connected topics have been dropped; `order_heap` comes afterwards.
+    """
     for i in range(first, last):
         at = rows.due[i]
         u = rows.heap[at]
@@ -175,21 +176,20 @@ def settle(run, rows, scratch, u):
     If not, the row must be scanned, or has nothing left.
     """
     c, degree, labels = run.components, run.degree, scratch.labels
-    ids, rank, keys, codes, used = rows.ids, rows.rank, rows.key, rows.code, rows.used
+    keys, codes, used = rows.key, rows.code, rows.used
     bound_key, bound_code, spent = rows.bound_key[u], rows.bound_code[u], rows.spent
-    first, cap, exclusions = rows.first[u], rows.state[CAP], rows.exclusions
-    has_exclusions, old_degrees = exclusions.kind != NO_EXCLUSIONS, 0
+    first, cap, old_degrees = rows.first[u], rows.state[CAP], 0
     load_labels(c, labels, u)
     spent[u] += c.row_end[u] - c.indptr[u]
     while used[u] > 0 and not is_spent(rows, u):
         key = keys[first]
         if better(bound_key, bound_code, key, codes[first]):
             return False
-        w = partner_of(ids, rank, codes[first], u)
+        w = partner_of(run, codes[first], u)
         if degree[w] >= cap:
-            park_full(rows, degree, u)
+            park_full(run, rows, u)
             continue
-        if has_exclusions and is_excluded(exclusions, u, w):
+        if is_excluded(rows.exclusions, u, w):
             drop_best(rows, u)
             continue
         # Degrees are cheap to check; the gain is counted only if they have not changed.
@@ -242,7 +242,8 @@ def find_in_rows(run, rows, scratch):
             if rows.min_batch < NO_LIMIT and gain_of(heap_key[0]) < rows.state[BATCH_GAIN]:
                 # A lower gain begins: all rows that are due at it can be scanned together.
                 rows.state[HEAP_SIZE], rows.state[BATCH_GAIN] = size, gain_of(heap_key[0])
-                if list_due(run, rows) >= rows.min_batch:
+                list_due(run, rows)
+                if rows.state[N_DUE] >= rows.min_batch:
                     return np.int64(ROWS_DUE), np.int64(0)
             drop_connected(run.components, u)
             scan_row(run, rows, scratch, u)

@@ -11,32 +11,27 @@ parked behind the row's heap, or covered by `rest`, a bound on their gains, unti
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.model.kernels.components import (
+    Components,
     Ints,
     Longs,
     TopicLabels,
-    Unsigned,
-    new_counters,
     new_topic_labels,
 )
 from meshwright.overlay.greedy.kernels.counts import (
+    Counters,
     count_dense,
     count_left_out,
     count_sparse,
     longest_slot,
+    new_row_counters,
     row_cost,
 )
-from meshwright.overlay.greedy.kernels.exclusions import (
-    NO_EXCLUSIONS,
-    Exclusions,
-    is_excluded,
-    no_exclusions,
-)
+from meshwright.overlay.greedy.kernels.exclusions import Exclusions, is_excluded, no_exclusions
 from meshwright.overlay.greedy.kernels.pairs import (
     better,
     gain_of,
@@ -55,14 +50,12 @@ from meshwright.overlay.greedy.kernels.tuning import (
 )
 from meshwright.runtime.compile import kernel
 
-HEAP_SIZE, CAP, BATCH_GAIN = 0, 1, 2  # places in Rows.state
+HEAP_SIZE, CAP, BATCH_GAIN, N_DUE = range(4)  # places in Rows.state
 
 
 class Rows(NamedTuple):
     """The rows, their caches, and the heap of rows. Rows are numbered by rank."""
 
-    ids: Ints  # int32[n_nodes], rank -> node id of the instance
-    rank: Ints  # int32[n_nodes], node id of the instance -> rank
     first: Longs  # int64[n_nodes + 1], the cache of row u is at first[u] .. first[u + 1]
     key: Longs  # int64[first[-1]], keys of the cached pairs: a heap, then the parked pairs
     code: Longs  # int64[first[-1]], codes of the cached pairs
@@ -74,11 +67,11 @@ class Rows(NamedTuple):
     spent: Longs  # int64[n_nodes], cost of evaluating stale pairs since the last scan
     scan_cost: Longs  # int64[n_nodes], cost of the last scan
     settled: Longs  # int64[n_nodes], number of edges when the best pair was last found current
-    due: Ints  # int32[n_nodes], places in the heap of the rows to scan together
+    due: Ints  # int32[n_nodes], places in the heap of the N_DUE rows to scan together
     heap: Ints  # int32[n_nodes], the heap of rows
     heap_key: Longs  # int64[n_nodes], best key of the row at each place of the heap
     heap_code: Longs  # int64[n_nodes], the code of that pair
-    state: Longs  # int64[3], [HEAP_SIZE, CAP, BATCH_GAIN: gain at which rows were last batched]
+    state: Longs  # int64[4], [HEAP_SIZE, CAP, BATCH_GAIN: that rows were last batched at, N_DUE]
     lowest_gain: int  # 1 or 2; pairs that gain less are not kept
     min_batch: int  # due rows that are worth a scan on several threads, NO_LIMIT for never
     exclusions: Exclusions
@@ -87,67 +80,42 @@ class Rows(NamedTuple):
 class Scratch(NamedTuple):
     """The work arrays of a scan and of evaluations; one for each thread."""
 
-    gains: npt.NDArray[Any]  # uint16 or int32[n_nodes], zeros between scans
-    touched: Unsigned  # uint32[n_nodes + 1], partners that gain
+    counters: Counters
     key: Longs  # int64[2, ...], pairs that may be kept: [0] those that take part, [1] the full
     code: Longs  # int64[2, ...], their codes
     labels: TopicLabels  # of the node that others are compared with
 
 
-def new_scratch(n_nodes: int, n_topics: int, max_room: int) -> Scratch:
-    """Return work arrays for rows that keep up to `max_room` partners."""
-    pairs = (2, 2 * max_room + SCAN_STRETCH)
-    return Scratch(
-        gains=new_counters(n_nodes, max_room),  # no gain exceeds the room of a row
-        touched=np.zeros(n_nodes + 1, dtype=np.uint32),
-        key=np.zeros(pairs, dtype=np.int64),
-        code=np.zeros(pairs, dtype=np.int64),
-        labels=new_topic_labels(n_topics),
-    )
+def new_scratch(c: Components, cache: int) -> Scratch:
+    """Return work arrays for rows that keep `cache` partners, or one per topic."""
+    max_room = max(int(np.diff(c.indptr).max(initial=0)), cache)
+    key, code = np.zeros((2, 2, 2 * max_room + SCAN_STRETCH), dtype=np.int64)
+    return Scratch(new_row_counters(c), key, code, new_topic_labels(len(c.open_count)))
 
 
 def new_rows(
     indptr: Longs,
-    ids: Ints,
     *,
     lowest_gain: int = 1,
     cache: int = ROW_CACHE,
     min_batch: int = NO_LIMIT,
     exclusions: Exclusions | None = None,
 ) -> Rows:
-    """Return empty rows over ranked nodes; `scan_rows` and `set_row_cap` make them ready."""
+    """Return empty rows, all due for a scan; `scan_due` and `set_row_cap` make them ready."""
     n_nodes = len(indptr) - 1
     # A node with many topics is a partner of many, and uses up its cache sooner.
     room = np.maximum(np.diff(indptr), cache) if cache >= ROW_CACHE else np.full(n_nodes, cache)
     room = np.minimum(room, np.arange(n_nodes)[::-1])
     first = np.concatenate(([0], np.cumsum(room))).astype(np.int64)
-    used, parked, rest, due, heap = np.zeros((5, n_nodes), dtype=np.int32)
+    used, parked, rest = np.zeros((3, n_nodes), dtype=np.int32)
+    due, heap = np.tile(np.arange(n_nodes, dtype=np.int32), (2, 1))
     bound_key, bound_code, spent, scan_cost = np.zeros((4, n_nodes), dtype=np.int64)
     settled, heap_key, heap_code = np.zeros((3, n_nodes), dtype=np.int64)
     key, code = np.zeros((2, first[-1]), dtype=np.int64)
-    return Rows(
-        ids=ids,
-        rank=np.argsort(ids).astype(np.int32),
-        first=first,
-        key=key,
-        code=code,
-        used=used,
-        parked=parked,
-        bound_key=bound_key,
-        bound_code=bound_code,
-        rest=rest,
-        spent=spent,
-        scan_cost=scan_cost,
-        settled=settled,
-        due=due,
-        heap=heap,
-        heap_key=heap_key,
-        heap_code=heap_code,
-        state=np.array([0, NO_LIMIT, 0], dtype=np.int64),
-        lowest_gain=lowest_gain,
-        min_batch=min_batch,
-        exclusions=exclusions or no_exclusions(),
-    )
+    state = np.array([n_nodes, NO_LIMIT, 0, n_nodes], dtype=np.int64)
+    scans = (bound_key, bound_code, rest, spent, scan_cost, settled)
+    arrays = (first, key, code, used, parked, *scans, due, heap, heap_key, heap_code, state)
+    return Rows(*arrays, lowest_gain, min_batch, exclusions or no_exclusions())
 
 
 @kernel
@@ -169,23 +137,23 @@ def scan_row(run, rows, scratch, u):
     Under a cap a share of the cache is for the best pairs with a full partner: when the cap rises
     they are known, and the row need not be scanned for them.
     """
-    c, degree, ids = run.components, run.degree, rows.ids
-    gains, touched, cap = scratch.gains, scratch.touched, rows.state[CAP]
+    c, degree = run.components, run.degree
+    counters, cap = scratch.counters, rows.state[CAP]
+    gains, touched = counters.gains, counters.touched
     room = rows.first[u + 1] - rows.first[u]
     full_room = 0 if cap == NO_LIMIT else room // FULL_SHARE
     room -= full_room
-    has_exclusions = rows.exclusions.kind != NO_EXCLUSIONS
     left_out = longest_slot(c, u) if rows.lowest_gain > 1 else -1
     cost = row_cost(c, u, left_out)
     behind = u + 1
     dense = cost * DENSE_SCAN >= len(degree) - behind
     if dense:
-        count_dense(c, u, left_out, scratch)
+        count_dense(c, u, left_out, counters)
         n_touched = len(degree) - behind
     else:
-        n_touched = count_sparse(c, u, left_out, scratch)
+        n_touched = count_sparse(c, u, left_out, counters)
     if left_out >= 0:
-        cost += count_left_out(c, left_out, scratch, n_touched, dense)
+        cost += count_left_out(c, left_out, counters, n_touched, dense)
     keys, codes = scratch.key[0], scratch.code[0]
     full_keys, full_codes = scratch.key[1], scratch.code[1]
     used, n_full = 0, 0
@@ -198,9 +166,9 @@ def scan_row(run, rows, scratch, u):
             at, n_listed = 0, list_from(gains, behind + begin, behind + end, least, touched)
         for i in range(at, at + n_listed):
             w = touched[i]
-            if gains[w] < least or (has_exclusions and is_excluded(rows.exclusions, u, w)):
+            if gains[w] < least or is_excluded(rows.exclusions, u, w):
                 continue
-            key, code = pair_key(run, gains[w], u, w), pair_code(ids, u, w)
+            key, code = pair_key(run, gains[w], u, w), pair_code(run, u, w)
             if degree[w] >= cap:
                 full_keys[n_full], full_codes[n_full] = key, code
                 n_full += 1
@@ -229,10 +197,3 @@ def scan_row(run, rows, scratch, u):
     rows.used[u], rows.parked[u] = used, n_full
     rows.bound_key[u], rows.bound_code[u], rows.rest[u] = bound_key, bound_code, rest
     rows.spent[u], rows.scan_cost[u] = 0, cost + n_touched
-
-
-@kernel
-def scan_rows(run, rows, scratch, first, last):
-    """Scan the rows from `first` to `last`."""
-    for u in range(first, last):
-        scan_row(run, rows, scratch, u)

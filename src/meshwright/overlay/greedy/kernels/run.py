@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from meshwright.model.kernels.components import Components, Ints, Longs
 from meshwright.runtime.compile import kernel
 
@@ -19,23 +17,13 @@ class Run(NamedTuple):
     """A run. Nodes are given by their rank: the order in which the engine numbers them."""
 
     components: Components
+    ids: Ints  # int32[n_nodes], rank -> node id of the instance
+    rank: Ints  # int32[n_nodes], node id of the instance -> rank
     degree: Ints  # int32[n_nodes], the edges of each node so far
     edges: Ints  # int32[max_edges, 2], the edges in the order added
     gains: Ints  # int32[max_edges], the gain of each edge
     counts: Longs  # int64[2], [N_EDGES, STOP: the number of edges at which a kernel returns]
     by_degree: bool  # whether the lower degree decides between equal gains
-
-
-def new_run(components: Components, degree: Ints, max_edges: int, *, by_degree: bool) -> Run:
-    """Return a run before its first edge."""
-    return Run(
-        components=components,
-        degree=degree,
-        edges=np.empty((max_edges, 2), dtype=np.int32),
-        gains=np.empty(max_edges, dtype=np.int32),
-        counts=np.zeros(2, dtype=np.int64),
-        by_degree=by_degree,
-    )
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.model.kernels.components import Ints, Longs, Unsigned
+from meshwright.model.kernels.components import Ints, Longs, Unsigned, new_counters
 from meshwright.overlay.greedy.kernels.counts import row_cost
 from meshwright.overlay.greedy.kernels.tuning import DENSE_LOSS, FOLLOW_COST
 from meshwright.runtime.compile import kernel, maker
@@ -22,7 +22,8 @@ from meshwright.runtime.kernels.bits import WORD, WORTH, Words, add_common, bit_
 
 Gains = npt.NDArray[Any]  # uint16, or int32 where a gain could be larger
 
-JOIN_TOPIC, JOIN_MOVES, JOIN_STAYS = 0, 1, 2  # columns of Table.joins
+JOIN_TOPIC, JOIN_MOVES, JOIN_STAYS = range(3)  # columns of Table.joins
+WIDE = 1 << 16  # a gain that 16 bits do not hold
 
 
 class Table(NamedTuple):
@@ -47,18 +48,18 @@ class Table(NamedTuple):
 
 def table_bytes(n_nodes: int, largest: int) -> int:
     """Return the memory of a table if nodes want at most `largest` topics."""
-    return n_nodes * (n_nodes - 1) // 2 * _gain_type(largest)().itemsize
+    return n_nodes * (n_nodes - 1) // 2 * new_counters(1, largest).itemsize
 
 
 def new_table(n_nodes: int, largest: int, wants: Words, n_topics: int, *, wide: bool) -> Table:
     """Return a table of zeros; `fill` counts the gains. Bits are kept if the interests have any."""
-    kind = np.int32 if wide else _gain_type(largest)
+    most = WIDE if wide else largest
     a = np.arange(n_nodes, dtype=np.int64)
     n_words = len(wants)
     return Table(
-        gains=np.zeros(n_nodes * (n_nodes - 1) // 2, dtype=kind),
+        gains=new_counters(n_nodes * (n_nodes - 1) // 2, most),
         start=a * n_nodes - a * (a + 1) // 2 - a - 1,
-        lost=np.zeros(n_nodes, dtype=kind),
+        lost=new_counters(n_nodes, most),
         touched=np.empty(n_nodes + 1, dtype=np.uint32),
         head=np.full(n_nodes, -1, dtype=np.int32),
         movers=np.empty(n_nodes, dtype=np.uint32),
@@ -69,10 +70,6 @@ def new_table(n_nodes: int, largest: int, wants: Words, n_topics: int, *, wide: 
         weight=np.zeros(n_words, dtype=np.int64),
         has_words=n_words > 0,
     )
-
-
-def _gain_type(largest: int) -> type[np.uint16] | type[np.int32]:
-    return np.uint16 if largest <= np.iinfo(np.uint16).max else np.int32
 
 
 @kernel
@@ -158,8 +155,11 @@ def lower_pairs(c, table, node, following, join_of):
     dense = work * DENSE_LOSS >= len(lost)
     if dense and table.has_words:
         move = head[node]
-        while move >= 0:
-            mask_join(c, table, join_of[move])
+        while move >= 0:  # mask the joins with the main component of a topic
+            topic = joins[join_of[move], JOIN_TOPIC]
+            if table.main[topic] == joins[join_of[move], JOIN_STAYS]:
+                table.mask[topic // WORD] |= bit_of(topic)
+                table.weight[topic // WORD] += topic_ptr[topic + 1] - topic_ptr[topic]
             move = following[move]
     n_touched, move = 0, head[node]
     while move >= 0:
@@ -178,15 +178,6 @@ def lower_pairs(c, table, node, following, join_of):
         subtract_row(table, node)
     else:
         subtract_touched(table, node, n_touched)
-
-
-@kernel
-def mask_join(c, table, k):
-    """Add a join to the masks if it is with the main component of its topic."""
-    topic = table.joins[k, JOIN_TOPIC]
-    if table.main[topic] == table.joins[k, JOIN_STAYS]:
-        table.mask[topic // WORD] |= bit_of(topic)
-        table.weight[topic // WORD] += c.topic_ptr[topic + 1] - c.topic_ptr[topic]
 
 
 @kernel

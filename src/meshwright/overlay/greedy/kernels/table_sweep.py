@@ -51,18 +51,13 @@ def new_sweep(n_nodes: int, largest: int, *, block: int = TABLE_BLOCK) -> Sweep:
     blocks = -(-partners // block)
     row = np.repeat(np.arange(n_nodes, dtype=np.int32), blocks)
     within = np.arange(len(row)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-    return Sweep(
-        row=row,
-        first=(row + 1 + within * block).astype(np.int32),
-        gain=np.zeros(len(row), dtype=np.int32),
-        degree=np.zeros(len(row), dtype=np.int32),
-        rest=np.zeros(len(row), dtype=np.int32),
-        following=np.full(len(row), -1, dtype=np.int32),
-        gain_lists=np.full(largest + 1, -1, dtype=np.int32),
-        degree_lists=np.full(n_nodes + 1, -1, dtype=np.int32),
-        level=np.zeros(len(row), dtype=np.int32),
-        state=np.array([0, 0, 0, 0, -1, 0, NO_LIMIT], dtype=np.int64),
-    )
+    first = (row + 1 + within * block).astype(np.int32)
+    gain, degree, rest, following, level = np.zeros((5, len(row)), dtype=np.int32)
+    gain_lists = np.full(largest + 1, -1, dtype=np.int32)
+    degree_lists = np.full(n_nodes + 1, -1, dtype=np.int32)
+    state = np.array([0, 0, 0, 0, -1, 0, NO_LIMIT], dtype=np.int64)
+    lists = (following, gain_lists, degree_lists)
+    return Sweep(row, first, gain, degree, rest, *lists, level, state)
 
 
 @kernel
