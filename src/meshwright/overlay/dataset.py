@@ -18,14 +18,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance, Ints
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
-from meshwright.storage import (
-    Manifest,
-    find_input,
-    open_dataset,
-    read_table,
-    staging,
-    write_table,
-)
+from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
 
 WORLD_TABLES = ("ring", "fingers")
 MOST_FINDINGS = 10  # violations listed in full; the rest are counted

@@ -33,11 +33,7 @@ def choose_engine(engine: str, method: str, expected: Forecast, patience: float)
     InfeasibleError if the driver's engine is chosen and does not fit this machine.
     """
     chosen = engines.choose_engine(
-        engine,
-        method,
-        ON_SPARK,
-        memory=expected.memory_bytes,
-        too_slow=expected.seconds > patience,
+        engine, method, ON_SPARK, memory=expected.memory_bytes, too_slow=expected.seconds > patience
     )
     if chosen == "driver":
         other = "Choose --engine spark, use" if method in ON_SPARK else "Use"

@@ -77,11 +77,7 @@ class _KeyOrderRun(GreedyRun):
     """One run in key order."""
 
     def __init__(
-        self,
-        instance: Instance,
-        rule: Rule,
-        on_progress: ProgressCallback | None,
-        options: Options,
+        self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None, options: Options
     ) -> None:
         n_nodes, n_topics = instance.n_nodes, instance.n_topics
         table = is_dense(instance) if options.table is None else options.table

@@ -59,11 +59,7 @@ class GreedyRun:
     """One run of either order: the state that kernels change, its limits and its progress."""
 
     def __init__(
-        self,
-        instance: Instance,
-        ids: Ints,
-        rule: Rule,
-        on_progress: ProgressCallback | None = None,
+        self, instance: Instance, ids: Ints, rule: Rule, on_progress: ProgressCallback | None = None
     ) -> None:
         if instance.n_subscriptions > np.iinfo(np.int32).max:
             raise InputError(

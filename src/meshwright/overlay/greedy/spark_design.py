@@ -30,11 +30,7 @@ from meshwright.overlay.bounds import bounds_of
 from meshwright.overlay.dataset import write_overlay
 from meshwright.overlay.forecast import check_fits_on_spark
 from meshwright.overlay.greedy.checkpoints import open_work
-from meshwright.overlay.greedy.kernels.tuning import (
-    LOCAL_POSITIONS,
-    MIN_CANDIDATES,
-    TASK_POSITIONS,
-)
+from meshwright.overlay.greedy.kernels.tuning import LOCAL_POSITIONS, MIN_CANDIDATES, TASK_POSITIONS
 from meshwright.overlay.greedy.level_order import Scan, level_edges
 from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_nodes
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds

@@ -42,12 +42,7 @@ from meshwright.overlay.greedy.kernels.pairs import (
     shrink,
 )
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
-from meshwright.overlay.greedy.kernels.tuning import (
-    DENSE_SCAN,
-    FULL_SHARE,
-    ROW_CACHE,
-    SCAN_STRETCH,
-)
+from meshwright.overlay.greedy.kernels.tuning import DENSE_SCAN, FULL_SHARE, ROW_CACHE, SCAN_STRETCH
 from meshwright.runtime.compile import kernel
 
 HEAP_SIZE, CAP, BATCH_GAIN, N_DUE = range(4)  # places in Rows.state
