@@ -8,7 +8,7 @@ the engine that designed the overlay.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def check(
                 )
         graph = sub_overlays(nodes, topics, u, v, n_nodes, n_topics)
         del nodes, topics, u, v, known
-        found = evaluate(spark, graph, directory, part)
+        found = _evaluate(spark, graph, directory, part)
     with progress.step("comparing with the manifest"):
         subscribers = np.diff(graph.topic_ptr)
         apart = np.maximum(found["components"] - 1, 0)
@@ -110,25 +110,20 @@ def check(
         spread = np.unique_counts(found["diameter_low"][whole])
         full = int(np.maximum(subscribers - 1, 0).sum())
         joined = full - int(apart.sum(dtype=np.int64))
-        gain = sum(
-            int(gains.sum(dtype=np.int64)) for gains in read_column(directory, "edges", "gain")
-        )
+        gain = int(_column(directory, "edges", "gain").sum(dtype=np.int64))
         if gain != joined:
             findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
         n_edges = manifest.rows["edges"]
         evaluation = Evaluation(
             n_edges=n_edges,
             average_degree=2 * n_edges / n_nodes if n_nodes else 0.0,
-            max_degree=int(degrees.max(initial=0)),
+            max_degree=_most(degrees),
             support=joined / full if full else 1.0,
             connected=not apart.any(),
             n_disconnected=int(np.count_nonzero(apart)),
             disconnected=tuple(_names(place, "topics", _largest(apart))),
             busiest=tuple(zip(names, degrees[busiest].tolist(), strict=True)),
-            diameter=(
-                int(found["diameter_low"].max(initial=0)),
-                int(found["diameter_high"].max(initial=0)),
-            ),
+            diameter=(_most(found["diameter_low"]), _most(found["diameter_high"])),
             diameters=tuple(zip(spread.values.tolist(), spread.counts.tolist(), strict=True)),
             property_1=None if property_1 is None else not property_1,
             findings=(),
@@ -136,31 +131,28 @@ def check(
     return replace(evaluation, findings=(*findings, *_compare(evaluation, manifest)))
 
 
-def evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) -> dict[str, Ints]:
+def _evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) -> dict[str, Ints]:
     """Return for each topic, in columns: components, the largest, and the diameter."""
     cuts = cut(topic_costs(graph), part)
     n_parts, schema = len(cuts) - 1, ", ".join(f"{name} int" for name in COLUMNS)
     with scratch_beside(target) as scratch:
         shipped = scratch / "sub-overlays"
         ship(shipped, graph)
-        parts = spark.range(0, n_parts, 1, n_parts).mapInArrow(_task(shipped, cuts), schema)
-        table = parts.toArrow().sort_by("topic")
-    return {name: table.column(name).to_numpy() for name in COLUMNS}
+
+        def search(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    first, last = int(cuts[number]), int(cuts[number + 1])
+                    rows = evaluate_range(received(shipped), first, last)
+                    columns = np.column_stack((np.arange(first, last), rows)).astype(np.int32)
+                    yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns.T], COLUMNS)
+
+        table = spark.range(0, n_parts, 1, n_parts).mapInArrow(search, schema).toArrow()
+    return {name: table.sort_by("topic").column(name).to_numpy() for name in COLUMNS}
 
 
-def _task(
-    shipped: Path, cuts: Longs
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def search(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                first, last = int(cuts[number]), int(cuts[number + 1])
-                rows = evaluate_range(received(shipped), first, last)
-                columns = [np.arange(first, last), *rows.T]
-                arrays = [pa.array(column.astype(np.int32)) for column in columns]
-                yield pa.RecordBatch.from_arrays(arrays, COLUMNS)
-
-    return search
+def _most(values: npt.NDArray[np.integer]) -> int:
+    return int(values.max(initial=0))
 
 
 def _column(dataset: Path, table: str, name: str) -> Ints:
@@ -201,10 +193,7 @@ def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
 
 
 def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str] | None:
-    """Return where a small world violates Property 1, or None for other overlays.
-
-    Its tables have n log n rows, which the driver can hold.
-    """
+    """Return where a small world (n log n rows) violates Property 1, None for other overlays."""
     if not is_small_world(manifest):
         by_method = manifest.get("method") in SMALL_WORLDS
         return ["by its method it is a small world, but it has no ring"] if by_method else None

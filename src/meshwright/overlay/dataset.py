@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints
+from meshwright.model.instance import Instance, Ints, Longs
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
@@ -28,12 +28,9 @@ def write_overlay(
     overlay: Overlay, out: str | Path, workload: str | Path, *, force: bool = False
 ) -> Manifest:
     """Write an overlay, or a small world with its ring and fingers, as a dataset."""
-    tables = {"edges": edge_table(overlay), "topics": topic_table(overlay)}
-    if isinstance(overlay, SmallWorld):
-        tables |= world_tables(overlay)
     with staging(Path(out), "overlay", force=force) as stage:
-        for name, table in tables.items():
-            write_table(stage.table(name), table)
+        for name, columns in _tables(overlay).items():
+            write_table(stage.table(name), pa.table(columns))
         return stage.publish(
             {
                 "workload": str(Path(workload).absolute()),
@@ -47,40 +44,32 @@ def write_overlay(
         )
 
 
-def edge_table(overlay: Overlay) -> pa.Table:
-    """Return the edges with their gains; rank is the order in which they were added."""
-    u, v = overlay.edges.T
-    rank = np.arange(overlay.n_edges, dtype=np.int32)
-    return pa.table({"u": u, "v": v, "rank": rank, "gain": overlay.gains})
-
-
-def topic_table(overlay: Overlay) -> pa.Table:
-    """Return for each topic its subscribers, components, and the share in the largest one."""
+def _tables(overlay: Overlay) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """Return the columns of each table; `rank` is the order in which edges were added."""
     from meshwright.model.kernels.components import count_subscribers
 
+    u, v = overlay.edges.T
+    edges = {"u": u, "v": v, "rank": _numbers(overlay.n_edges), "gain": overlay.gains}
     instance, largest = overlay.instance, overlay.largest_components
     subscribers = count_subscribers(instance.topics, instance.n_topics)
     share = np.divide(largest, subscribers, out=np.ones(len(largest)), where=subscribers > 0)
-    return pa.table(
-        {
-            "topic": np.arange(instance.n_topics, dtype=np.int32),
-            "subscribers": subscribers,
-            "components": overlay.components,
-            "connected_share": share,
-        }
-    )
-
-
-def world_tables(world: SmallWorld) -> dict[str, pa.Table]:
-    """Return the ring and the fingers as tables."""
-    n, n_phases = world.fingers.shape
-    fingers = {
-        "node": np.repeat(np.arange(n, dtype=np.int32), n_phases),
-        "phase": np.tile(np.arange(n_phases, dtype=np.int32), n),
-        "finger": world.fingers.ravel(),
+    topics = {
+        "topic": _numbers(instance.n_topics),
+        "subscribers": subscribers,
+        "components": overlay.components,
+        "connected_share": share,  # of the subscribers, in the largest component
     }
-    ring = {"position": np.arange(n, dtype=np.int32), "node": world.ring}
-    return {"ring": pa.table(ring), "fingers": pa.table(fingers)}
+    if not isinstance(overlay, SmallWorld):
+        return {"edges": edges, "topics": topics}
+    n, n_phases = overlay.fingers.shape
+    ring = {"position": _numbers(n), "node": overlay.ring}
+    nodes, phases = np.repeat(_numbers(n), n_phases), np.tile(_numbers(n_phases), n)
+    fingers = {"node": nodes, "phase": phases, "finger": overlay.fingers.ravel()}
+    return {"edges": edges, "topics": topics, "ring": ring, "fingers": fingers}
+
+
+def _numbers(count: int) -> Ints:
+    return np.arange(count, dtype=np.int32)
 
 
 def load_overlay(path: str | Path, workload: str | Path | None = None) -> Overlay:
@@ -140,7 +129,7 @@ def world_findings(path: str | Path, names: Sequence[str]) -> list[str]:
 
 def _read_world(directory: Path, manifest: Manifest, n: int) -> tuple[Ints, Ints, list[str]]:
     """Return the ring, the fingers, and what is wrong with their tables."""
-    nothing = np.empty(0, dtype=np.int32)
+    nothing = _numbers(0)
     missing = [table for table in WORLD_TABLES if table not in manifest.rows]
     if missing:
         return nothing, nothing, [f"a small world needs the table {missing[0]!r} too"]
@@ -160,10 +149,10 @@ def _read_world(directory: Path, manifest: Manifest, n: int) -> tuple[Ints, Ints
     return nodes, leads_to.reshape(n, n_phases), []
 
 
-def _each_once(values: npt.NDArray[np.int64], n: int) -> bool:
+def _each_once(values: Longs, n: int) -> bool:
     return np.array_equal(np.sort(values), np.arange(n))
 
 
-def _column(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
-    column: npt.NDArray[np.int64] = table.column(name).to_numpy().astype(np.int64)
+def _column(table: pa.Table, name: str) -> Longs:
+    column: Longs = table.column(name).to_numpy().astype(np.int64)
     return column

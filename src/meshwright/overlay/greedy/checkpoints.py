@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,11 +74,6 @@ def result_path(directory: Path, number: int, part: int) -> Path:
     return round_path(directory, number) / f"found-{part:05d}"
 
 
-def is_done(directory: Path, number: int, n_parts: int) -> bool:
-    """Return whether every part of a round has been scanned."""
-    return all(result_path(directory, number, part).is_file() for part in range(n_parts))
-
-
 def write_request(directory: Path, number: int, request: Round) -> None:
     """Write the request of a round, unless an earlier run has written the same one."""
     place = round_path(directory, number)
@@ -94,16 +90,9 @@ def write_request(directory: Path, number: int, request: Round) -> None:
 def write_interests(directory: Path, c: Components) -> None:
     """Write the interests of a run before its first edge, unless an earlier run has."""
     if not (directory / INTERESTS).is_file():
-        unread = np.empty(0, np.int32)
-        interests = c._replace(
-            slot_at=unread,
-            slot_label=unread,
-            label=unread,
-            follower=unread,
-            size=unread,
-            open_count=unread,
-        )
-        write(directory / INTERESTS, interests)
+        names = ("slot_at", "slot_label", "label", "follower", "size", "open_count")
+        unread: dict[str, Any] = dict.fromkeys(names, np.empty(0, np.int32))
+        write(directory / INTERESTS, c._replace(**unread))
 
 
 def write(path: Path, value: object) -> None:
@@ -122,8 +111,6 @@ class Follower:
         self.counters = new_row_counters(self._interests)
         self._label = np.arange(len(self._interests.nodes), dtype=np.int32)
         self._number = 0
-        self._slot_label = np.empty(0, np.int32)
-        self._slot_number = 0
 
     def components_at(self, number: int) -> Components:
         """Return the components as of a round, as far as scans and profiles read them.
@@ -142,35 +129,23 @@ class Follower:
         open_count = self.request(number).open_count
         return self._interests._replace(label=self._label, open_count=open_count)
 
-    def profile_components_at(self, number: int) -> Components:
-        """Return the same with the labels by slot, which profiles read."""
-        c = self.components_at(number)
-        if number != self._slot_number:
-            self._slot_label = self._label[c.position_at]
-            self._slot_number = number
-        return c._replace(slot_label=self._slot_label)
-
     def request(self, number: int) -> Round:
         """Return the request of a round."""
         request: Round = mapped(round_path(self.directory, number) / REQUEST)
         return request
 
 
-_followers: list[Follower] = []  # one at most: a process works on one run at a time
-
-
+@lru_cache(maxsize=1)  # a process works on one run at a time
 def follower(directory: Path) -> Follower:
     """Return what this process keeps of a run."""
-    if not _followers or _followers[0].directory != directory:
-        _followers[:] = [Follower(directory)]
-    return _followers[0]
+    return Follower(directory)
 
 
-def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> int:
-    """Scan a part of a round's rows, unless that is done; return how many rows were scanned."""
+def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> None:
+    """Scan a part of a round's rows, unless that is done."""
     out = result_path(directory, number, part)
     if out.is_file():
-        return 0
+        return
     known = follower(directory)
     c, request = known.components_at(number), known.request(number)
     rows = request.rows[request.cuts[part] : request.cuts[part + 1]]
@@ -178,4 +153,3 @@ def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> i
     scan = ScanRequest(rows, request.degree, request.cap)
     scan_candidates(c, scan, known.counters, found, 0, len(rows))
     write(out, found)
-    return len(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +78,10 @@ def design_on_spark(
     name = open_work(work, {"workload": instance.digest, **settings})
     # The bounds of a complete overlay do not depend on its edges, and need not wait for them.
     early_bounds = METHODS[method].budget is None and asked.get("certify", True)
-    run = _SparkEngine(spark, work / name, progress, sizes, early_bounds=early_bounds)
+    run = _SparkEngine(spark, work / name, progress, sizes, early_bounds)
     overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
     parameters = {**overlay.parameters, "engine": "spark"}
-    overlay = replace(overlay, parameters=parameters, _components=run.components(instance))
+    overlay = replace(overlay, parameters=parameters, _components=run.components())
     with progress.step("writing the overlay"):
         manifest = write_overlay(overlay, out, workload, force=force)
     shutil.rmtree(work, ignore_errors=True)
@@ -94,75 +94,64 @@ def rounds_path(out: Path) -> Path:
     return target.with_name(f"{target.name}.rounds")
 
 
+@dataclass
 class _SparkEngine:
     """The engine and the bounds of one design; with a budget ratio the engine runs twice."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        work: Path,
-        progress: Progress,
-        sizes: Mapping[str, int],
-        *,
-        early_bounds: bool,
-    ) -> None:
-        self._spark = spark
-        self._work = work
-        self._progress = progress
-        self._sizes = sizes
-        self._early_bounds = early_bounds
-        self._background: BackgroundProfile | None = None
-        self._rounds: list[ScanRounds] = []
-        self._joined = 0  # by the edges of the last run
+    spark: SparkSession
+    work: Path
+    progress: Progress
+    sizes: Mapping[str, int]
+    early_bounds: bool
+    _background: BackgroundProfile | None = None
+    _rounds: list[ScanRounds] = field(default_factory=list)
+    _subscribers: Ints = field(init=False)  # int32[n_topics]
+    _full: int = 0  # joins of a complete overlay
+    _joined: int = 0  # by the edges of the last run
 
-    def edges(
-        self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None = None
-    ) -> Edges:
-        """Return the edges of a rule."""
-        del on_progress  # `Progress` takes details too
-        place = self._work / f"run-{len(self._rounds)}"
+    def edges(self, instance: Instance, rule: Rule, _: ProgressCallback | None) -> Edges:
+        """Return the edges of a rule; `progress` takes details too."""
+        place = self.work / f"run-{len(self._rounds)}"
         place.mkdir(parents=True, exist_ok=True)
-        self._rounds.append(ScanRounds(self._spark, place, **self._sizes))
-        with self._progress.step("designing"):
+        self._rounds.append(ScanRounds(self.spark, place, **self.sizes))
+        with self.progress.step("designing"):
             try:
-                found = level_edges(instance, rule, self._open_scan, self._progress.update)
+                found = level_edges(instance, rule, self._open_scan, self.progress.update)
             except BaseException:
                 if self._background:
                     self._background.stop()
                 raise
+        self._subscribers = count_subscribers(instance.topics, instance.n_topics)
+        self._full = int(np.maximum(self._subscribers - 1, 0).sum())
         self._joined = int(found[1].sum(dtype=np.int64))
         return found
 
     def _open_scan(self, components: Components, min_candidates: int) -> Scan:
         scan = self._rounds[-1].open_scan(components, min_candidates)
-        if self._early_bounds:
+        if self.early_bounds:
             self._background = self._rounds[-1].profile_in_background()
         return scan
 
     def bounds(self, instance: Instance, edges: Ints) -> Bounds:
         """Return the bounds; tasks count the gains of all pairs."""
-        with self._progress.step("computing the bounds"):
-            subscribers = count_subscribers(instance.topics, instance.n_topics)
-            mu_full = int(np.maximum(subscribers - 1, 0).sum())
+        with self.progress.step("computing the bounds"):
+            joins = (self._joined, self._full)
             if self._background:
-                before = self._background.result()
-                return bounds_of(before, None, self._joined, mu_full, len(edges))
+                return bounds_of(self._background.result(), None, *joins, len(edges))
             max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-            before = self._rounds[-1].profile(None, max_degree)
-            after = None
-            if 0 < self._joined < mu_full:
+            before, after = self._rounds[-1].profile(None, max_degree), None
+            if 0 < self._joined < self._full:
                 ids = rank_nodes(instance)  # as in the rounds
                 c = new_components(*reorder_nodes(instance, ids), instance.n_topics)
                 join_all(c, np.argsort(ids).astype(np.int32)[edges])
                 after = self._rounds[-1].profile(c, max_degree)
-            return bounds_of(before, after, self._joined, mu_full, len(edges))
+            return bounds_of(before, after, *joins, len(edges))
 
-    def components(self, instance: Instance) -> list[Ints]:
+    def components(self) -> list[Ints]:
         """Return the number of components of each topic and the size of the largest, if known.
 
         They are known if the run has joined everything; otherwise the list is empty.
         """
-        subscribers = count_subscribers(instance.topics, instance.n_topics)
-        if self._joined < int(np.maximum(subscribers - 1, 0).sum()):
+        if self._joined < self._full:
             return []
-        return [np.minimum(subscribers, 1), subscribers]
+        return [np.minimum(self._subscribers, 1), self._subscribers]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from threading import Event
@@ -36,50 +37,42 @@ PROFILES = StructType([StructField("profile", BinaryType())])  # pickled
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
+NO_ROWS = ScanRequest(np.empty(0, np.int32), np.empty(0, np.int32), 0)
 
+
+@dataclass
 class ScanRounds:
-    """The rounds of one run, in a directory that the driver and the tasks share.
+    """The rounds of one run, in a directory that the driver and the tasks share."""
 
-    A task reads about `task_positions` positions; a scan of at most `local_positions` is done in
-    the driver.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        directory: Path,
-        *,
-        task_positions: int = TASK_POSITIONS,
-        local_positions: int = LOCAL_POSITIONS,
-    ) -> None:
-        self._spark = spark
-        self._directory = directory
-        self._task_positions = task_positions
-        self._local_positions = local_positions
-        self._number = 0  # of the latest round
-        self._label = np.empty(0, np.int32)  # labels by position, as of that round
+    spark: SparkSession
+    directory: Path
+    task_positions: int = TASK_POSITIONS  # that a task reads, about
+    local_positions: int = LOCAL_POSITIONS  # up to which a scan is done in the driver
+    _number: int = field(default=0, init=False)  # of the latest round
+    _label: Ints = field(init=False)  # labels by position, as of that round
 
     def open_scan(self, components: Components, min_candidates: int) -> Scan:
         """Ship the interests; return the scan of rows by tasks."""
-        checkpoints.write_interests(self._directory, components)
+        checkpoints.write_interests(self.directory, components)
         self._number = 0
         self._label = np.arange(len(components.nodes), dtype=np.int32)
         here = open_local_scan(components, min_candidates)
-        _compile_scan(components)
+        # Compile the scan, by scanning no rows, before several workers would compile it.
+        counters, found = new_row_counters(components), kernel.new_candidates(np.empty(0, np.int64))
+        kernel.scan_candidates(components, NO_ROWS, counters, found, 0, 0)
 
         def scan(c: Components, request: ScanRequest) -> Iterator[tuple[Ints, Candidates]]:
             costs = kernel.scan_costs(c, request.rows)
-            if int(costs.sum()) <= self._local_positions:
+            if int(costs.sum()) <= self.local_positions:
                 yield from here(c, request)
                 return
-            cuts = cut(costs, self._task_positions)
-            number = self._write_request(c, request, cuts)
-            n_parts = len(cuts) - 1
-            if not checkpoints.is_done(self._directory, number, n_parts):
-                self._run(_scan_task(self._directory, number, min_candidates), n_parts)
+            cuts = cut(costs, self.task_positions)
+            number, n_parts = self._write_request(c, request, cuts), len(cuts) - 1
+            results = [checkpoints.result_path(self.directory, number, k) for k in range(n_parts)]
+            if not all(path.is_file() for path in results):
+                self._run(_scan_task(self.directory, number, min_candidates), n_parts)
             for part in range(n_parts):
-                found = mapped(checkpoints.result_path(self._directory, number, part))
-                yield request.rows[cuts[part] : cuts[part + 1]], found
+                yield request.rows[cuts[part] : cuts[part + 1]], mapped(results[part])
 
         return scan
 
@@ -89,22 +82,19 @@ class ScanRounds:
         position = np.flatnonzero(self._label != c.label).astype(np.int32)
         label = c.label[position]
         self._label[position] = label
-        checkpoints.write_request(
-            self._directory,
-            self._number,
-            Round(position, label, c.open_count, request.degree, request.cap, request.rows, cuts),
-        )
+        rows, degree, cap = request
+        asked = Round(position, label, c.open_count, degree, cap, rows, cuts)
+        checkpoints.write_request(self.directory, self._number, asked)
         return self._number
 
     def _run(self, task: Task, n_parts: int) -> None:
-        self._spark.range(0, n_parts, 1, n_parts).mapInArrow(task, PARTS).collect()
+        self.spark.range(0, n_parts, 1, n_parts).mapInArrow(task, PARTS).collect()
 
     def profile(self, c: Components | None, max_degree: int) -> Profile:
         """Return the gains of all pairs before the first edge, or with the given components."""
         number = 0
         if c is not None:
-            no_rows = np.empty(0, np.int32)
-            number = self._write_request(c, ScanRequest(no_rows, no_rows, 0), np.zeros(1, np.int64))
+            number = self._write_request(c, NO_ROWS, np.zeros(1, np.int64))
         return reduce(Profile.plus, self._profile(number, max_degree, lambda: None), NOTHING)
 
     def profile_in_background(self) -> BackgroundProfile:
@@ -112,7 +102,7 @@ class ScanRounds:
 
         Once the result is awaited, use all cores.
         """
-        half = max(1, parallelism(self._spark) // 4)
+        half = max(1, parallelism(self.spark) // 4)
         return BackgroundProfile(
             lambda is_awaited: self._profile(0, NO_LIMIT, lambda: None if is_awaited() else half)
         )
@@ -121,13 +111,13 @@ class ScanRounds:
         self, number: int, max_degree: int, width: Callable[[], int | None]
     ) -> Iterator[Profile]:
         """Yield the profile of each part, `width()` parts at once; None for all that are left."""
-        interests: Components = mapped(self._directory / checkpoints.INTERESTS)
-        cuts = cut(kernel.profile_costs(interests), self._task_positions)
-        task = _profile_task(self._directory, number, cuts.tolist(), max_degree)
+        interests: Components = mapped(self.directory / checkpoints.INTERESTS)
+        cuts = cut(kernel.profile_costs(interests), self.task_positions)
+        task = _profile_task(self.directory, number, cuts.tolist(), max_degree)
         first, n_parts = 0, len(cuts) - 1
         while first < n_parts:
             last = min(first + (width() or n_parts), n_parts)
-            parts = self._spark.range(first, last, 1, last - first)
+            parts = self.spark.range(first, last, 1, last - first)
             for row in parts.mapInArrow(task, PROFILES).collect():
                 yield pickle.loads(row[0])
             first = last
@@ -163,14 +153,6 @@ class BackgroundProfile:
         return self._sum.result()
 
 
-def _compile_scan(c: Components) -> None:
-    """Compile the scan of rows by scanning none, before several workers would compile it."""
-    no_rows = np.empty(0, np.int32)
-    found = kernel.new_candidates(np.empty(0, np.int64))
-    request = ScanRequest(no_rows, no_rows, 0)
-    kernel.scan_candidates(c, request, new_row_counters(c), found, 0, 0)
-
-
 def _scan_task(directory: Path, number: int, min_candidates: int) -> Task:
     def scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -185,7 +167,7 @@ def _profile_task(directory: Path, number: int, cuts: list[int], max_degree: int
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                c = checkpoints.follower(directory).profile_components_at(number)
+                c = checkpoints.follower(directory).components_at(number)
                 found = profile(c, max_degree, cuts[part], cuts[part + 1], needs=number == 0)
                 yield pa.RecordBatch.from_pydict({"profile": [pickle.dumps(found)]})
 

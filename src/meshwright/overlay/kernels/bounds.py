@@ -92,7 +92,7 @@ def count_gains(c, u, before_links, count):
             for i in range(len(nodes)):
                 count[nodes[i]] += 1
         else:
-            own, labels = c.slot_label[slot], c.label[first:end]
+            own, labels = c.label[c.position_at[slot]], c.label[first:end]
             for i in range(len(nodes)):
                 count[nodes[i]] += labels[i] != own
     count[u] = 0
@@ -105,7 +105,7 @@ def list_gains(c, u, before_links, count, touched):
     for slot in range(c.indptr[u], c.row_end[u]):
         first, end = c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]
         nodes, labels = c.nodes[first:end], c.label[first:end]
-        own = np.int32(-1) if before_links else c.slot_label[slot]
+        own = np.int32(-1) if before_links else c.label[c.position_at[slot]]
         for i in range(len(nodes)):
             if before_links or labels[i] != own:
                 touched[n_touched] = nodes[i]
