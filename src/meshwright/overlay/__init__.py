@@ -64,10 +64,8 @@ def design(
         Compute the bounds; without them the overlay is the same.
     on_progress
         Called with the share of the joins done so far.
-    engine
-        The function that finds the edges of gm, minmax, gpa and gpm; by default `greedy_edges`.
-    bounds
-        The function that computes the bounds; by default `find_bounds`.
+    engine, bounds
+        What finds the edges of gm, minmax, gpa, gpm, and the bounds; by default in this process.
     **parameters
         The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``fingers``, ``seed``, ...
 

@@ -94,8 +94,7 @@ def profile(
 ) -> Profile:
     """Return the profile of the pairs of the nodes from `first` to `last`.
 
-    With `needs`, before the first edge, also the neighbours that nodes need; this is faster with
-    their interests as `words`.
+    With `needs`, before the first edge, also what nodes need; `words` make this faster.
     """
     sizes = np.diff(components.indptr)
     scan = kernel.ProfileScan(

@@ -73,10 +73,7 @@ def _numbers(count: int) -> Ints:
 
 
 def load_overlay(path: str | Path, workload: str | Path | None = None) -> Overlay:
-    """Return an overlay from its dataset and that of its workload.
-
-    A dataset with a ring and fingers gives a `SmallWorld`, any other an `Overlay`.
-    """
+    """Return an overlay, or a `SmallWorld` if it has a ring and fingers, from its dataset."""
     directory = Path(path)
     manifest = open_dataset(directory, "overlay")
     place, _ = find_input(manifest, directory, "workload", Path(workload) if workload else None)
@@ -106,11 +103,10 @@ def is_small_world(manifest: Manifest) -> bool:
 
 
 def world_findings(path: str | Path, names: Sequence[str]) -> list[str]:
-    """Return where a small world on disk violates Property 1; an empty list when it holds.
+    """Return where a small world on disk violates Property 1; nothing for any other overlay.
 
     The ring must visit each node once, each node must have one finger in each phase and within its
-    range, and the edges must be those of the ring and the fingers. Any other overlay has no
-    findings.
+    range, and the edges must be those of the ring and the fingers.
     """
     directory = Path(path)
     manifest = open_dataset(directory, "overlay")

@@ -2,12 +2,10 @@
 
 A round is a directory. The driver writes the request: the rows to scan, and the labels that have
 changed since the round before. Each task scans a part of the rows and writes its results, renamed
-when complete. A run that is started again after a kill makes the same requests in the same order
-and uses the results that are there.
+when complete. A run that starts again makes the same requests and uses the results that are there.
 
-A task process keeps the labels of all positions between rounds and applies the changes; the
-interests are mapped. So a process has 4 bytes per subscription of its own, and all processes of a
-machine share the pages of the interests.
+A task process keeps the labels of all positions between rounds, 4 bytes per subscription, and
+applies the changes; the interests are mapped, so all processes of a machine share their pages.
 """
 
 from __future__ import annotations

@@ -55,15 +55,8 @@ def design_on_spark(
 ) -> Manifest:
     """Write the overlay that a method designs, with its rows scanned by Spark's tasks.
 
-    Parameters
-    ----------
-    task_positions
-        Positions (subscribers of topics) that a task reads.
-    local_positions
-        Positions up to which a scan is done in the driver.
-    asked
-        Budgets and parameters as `design` takes them.
-
+    A task reads about `task_positions` positions (subscribers of topics); a scan of at most
+    `local_positions` is done in the driver. `asked` are budgets and parameters as in `design`.
     """
     if method not in ON_SPARK:
         raise InputError(f"{method} does not run on Spark; {', '.join(ON_SPARK)} do.")
@@ -148,10 +141,7 @@ class _SparkEngine:
             return bounds_of(before, after, *joins, len(edges))
 
     def components(self) -> list[Ints]:
-        """Return the number of components of each topic and the size of the largest, if known.
-
-        They are known if the run has joined everything; otherwise the list is empty.
-        """
+        """Return each topic's components and the size of the largest if all are joined, or []."""
         if self._joined < self._full:
             return []
         return [np.minimum(self._subscribers, 1), self._subscribers]

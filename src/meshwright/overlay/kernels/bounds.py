@@ -27,10 +27,9 @@ class ProfileScan(NamedTuple):
 
 @maker
 def gain_profile(c, scan, first, last):
-    """Return (pairs by gain int64[largest row + 1], sum of each node's largest gains).
+    """Return the pairs by gain, int64[largest row + 1], and the sum of each node's largest gains.
 
-    Of the pairs of the nodes from `first` to `last`, each pair at its smaller node; the sum is over
-    these nodes. Writes `needed` before the first edge.
+    Of the nodes from `first` to `last`; a pair counts at its smaller node. Writes `needed`.
     """
     n, count, words = len(c.indptr) - 1, scan.counts, scan.words
     largest = 0
@@ -82,8 +81,7 @@ def gain_profile(c, scan, first, last):
 def count_gains(c, u, before_links, count):
     """Count the gain of each partner of u, smaller and larger.
 
-    Before the first edge it is the number of common topics, and no labels are read: tasks on Spark
-    have none.
+    Before the first edge no labels are read: tasks on Spark have none.
     """
     for slot in range(c.indptr[u], c.row_end[u]):
         first, end = c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]

@@ -31,9 +31,9 @@ def add_edge(edges, n_edges, u, w):
 def random_edges(n, max_edges, max_degree, seed):
     """Return int32[n_edges, 2]: links drawn until the budget is used or no pair is admissible.
 
-    A draw takes two of the nodes that are not full; an inadmissible pair (the same node, or linked
-    already) is rejected, which leaves the rest uniform. After MOST_REJECTED such draws in a row the
-    admissible pairs are counted and one of them is drawn by its number.
+    A draw takes two of the nodes that are not full; if they are the same or linked it is rejected,
+    which leaves the rest uniform. After MOST_REJECTED such draws one of the admissible pairs is
+    drawn by its number.
     """
     key = stream(seed, 0)
     draw = 0

@@ -35,9 +35,9 @@ class Coverage(NamedTuple):
 
 @kernel
 def count_covering(c, coverage, below, u):
-    """Count for each node how many topics of u, covered fewer than `below` times, it wants.
+    """Count for each node the topics of u it wants that are covered fewer than `below` times.
 
-    Writes `count` and lists the nodes that want any in `touched`; return how many.
+    Writes `counts`, and lists the nodes that want any in `touched`; return how many.
     """
     covered, count, touched = coverage.covered, coverage.counts, coverage.touched
     cost, n_touched = 0, 0

@@ -23,8 +23,7 @@ N_COLUMNS = 4
 class SubOverlays(NamedTuple):
     """The subscribers of each topic and the links of each node.
 
-    A link is listed at the end that wants fewer topics, its owner, so that a hub's links are not
-    read once for each of its topics.
+    A link is listed at the end that wants fewer topics, its owner: hubs have many links and topics.
     """
 
     topic_ptr: npt.NDArray[np.int64]  # [n_topics + 1]
@@ -63,10 +62,7 @@ def count_links(graph, first, last, links):
 
 @maker
 def evaluate_topics(graph, exact_up_to, first, last, rows):
-    """Write into `rows`, int64[last - first, N_COLUMNS], what each topic's sub-overlay is.
-
-    `exact_up_to` is the number of nodes up to which a diameter is exact and not only bounded.
-    """
+    """Write into `rows`, int64[last - first, N_COLUMNS], what each topic's sub-overlay is."""
     place = np.full(len(graph.owned_ptr) - 1, -1, np.int32)  # [n_nodes], index in the topic
     one, other = np.empty(64, np.int32), np.empty(64, np.int32)
     for t in range(first, last):
@@ -108,10 +104,7 @@ def breadth_first(pointers, neighbours, start, distance, queue):
 
 @maker
 def diameter_of(pointers, neighbours, members, distance, queue):
-    """Return the exact diameter of a connected component.
-
-    `distance` holds -1 for its members before and after; `queue` is room for as many nodes.
-    """
+    """Return the diameter of a connected component. `distance` is -1 before and after."""
     n = len(members)
     least, most = np.zeros(n, np.int32), np.full(n, 2 * n, np.int32)  # bounds of eccentricities
     left = np.arange(n)  # the first n_left entries: members that may still be farther out

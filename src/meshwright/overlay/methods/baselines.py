@@ -25,10 +25,9 @@ def ring_per_topic(instance: Instance) -> Edges:
 
 
 def star(instance: Instance, *, relay: bool = True) -> Edges:
-    """Return links from the hub to every node; without `relay` only where a topic is shared.
+    """Return links from the hub, who wants most, to every node; without `relay` where they share.
 
-    The hub is the node with most subscriptions. With `relay`, topics it does not want also reach
-    their subscribers through it, which the support does not count.
+    With `relay`, topics that the hub does not want also pass through it; the support ignores that.
     """
     if instance.n_nodes == 0:
         return _with_gains(instance, np.empty((0, 2), dtype=np.int32))
@@ -65,8 +64,7 @@ def random_links(
 ) -> Edges:
     """Return the links of `random-average` (with `max_edges`) or `random-max`.
 
-    RandomA and RandomM of Chen, Tock, Jacobsen (ICDCS 2016, section IX): pairs drawn uniformly,
-    until the budget of edges is used, or no pair is left whose ends may take one more link.
+    RandomA and RandomM of Chen, Tock, Jacobsen (ICDCS 2016, section IX): pairs drawn uniformly.
     """
     n = instance.n_nodes
     n_pairs = n * (n - 1) // 2

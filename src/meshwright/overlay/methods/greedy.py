@@ -54,10 +54,7 @@ def minmax(
     on_progress: ProgressCallback | None = None,
     engine: Engine = greedy_edges,
 ) -> Edges:
-    """Return the edges of `minmax`, or of `gpm` with `max_degree`.
-
-    The maximum degree after adding (u, v) is max(D, 1 + larger degree) and only rises, so the best
-    edge is taken under a degree cap of 1, then 2, 3 and so on.
+    """Return the edges of `minmax`, or of `gpm` with `max_degree`: the cap is 1, then 2, and so on.
 
     Examples
     --------
@@ -71,10 +68,6 @@ def minmax(
 
 
 def low(instance: Instance, *, k: float = 2, on_progress: ProgressCallback | None = None) -> Edges:
-    """Return the edges of `low`; k = 1 is `gm`, and a large k is `minmax`.
-
-    At each step e1 is the edge of `gm` and e2 that of `minmax`; e1 is taken if its gain is at least
-    k times that of e2.
-    """
+    """Return the edges of `low`: that of `gm` if it gains k times that of `minmax`, or the latter."""
     threshold = Fraction(k).limit_denominator(10**6)
     return greedy_edges(instance, Rule(threshold=threshold), on_progress)

@@ -66,8 +66,7 @@ def new_candidates(room: Longs) -> Candidates:
 def candidate_room(c: Components, rows: Ints, min_candidates: int) -> Longs:
     """Return how many candidates to keep of each row, int64[n_rows], before the first edge.
 
-    The longer the scan of a row, the more candidates are worth keeping. A node with a single topic
-    has no pair that gains two.
+    The longer the scan of a row, the more; a node with a single topic has no pair that gains two.
     """
     sizes = np.diff(c.indptr)[rows]
     more = positions_behind(c, rows) // POSITIONS_PER_CANDIDATE

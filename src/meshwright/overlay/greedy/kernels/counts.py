@@ -93,9 +93,9 @@ def count_sparse(c, u, left_out, counters):
 
 @kernel
 def count_left_out(c, slot, counters, n_touched, dense):
-    """Count the slot left out for the partners that gain without it. Return the cost.
+    """Count the slot left out for the partners that gain without it, listed unless `dense`.
 
-    If `dense`, partners are not listed in `touched`. Writes `gains`.
+    Writes `gains`; return the cost.
     """
     topics, label, gains, touched = c.topics, c.label, counters.gains, counters.touched
     topic, own = topics[slot], label[c.position_at[slot]]

@@ -36,10 +36,7 @@ class State(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """All pairs of positive gain, best first: by the sweep if the run uses the table, or by rows.
-
-    The other one covers 0 nodes.
-    """
+    """All pairs that gain, best first: by the sweep or by rows; the other one covers 0 nodes."""
 
     sweep: Sweep
     rows: Rows

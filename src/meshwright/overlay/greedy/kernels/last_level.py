@@ -3,13 +3,9 @@
 Then every pair across two components of a topic gains exactly one, and an edge joins two components
 of one topic and changes no other. The number of edges left is settled; the degrees are not.
 
-Key order: what is left of the key is (larger degree, code). At degree d the nodes of at most d
-links are eligible, and fewer and fewer as links are added, so one sweep over the nodes by id, each
-with its partners by id, visits all pairs of a degree in their order. It need not read much of a
-topic. While the sweep is at u, an eligible node of the topic before u has found no partner in
-another component behind it, so there is none for u either; or no node before u is eligible any
-more. Hence the members that the sweep of a topic has passed are, if eligible, all in one component,
-and no member is read twice at one degree.
+Key order: at degree d the nodes of at most d links are eligible, and one sweep over the nodes by
+id, each with its partners by id, visits all pairs of a degree in their order. No member of a topic
+is read twice at one degree (docs/engine.md).
 
 Level order: topic by topic, those with the fewest subscribers first, as they have the least choice.
 A topic takes its subscribers by degree, lowest first, and links each new component to the
@@ -109,10 +105,7 @@ def next_degree(run, level, cap):
 
 @kernel
 def first_partner(run, level, u):
-    """Return the place of the partner of u with the smallest id, and the slot of the topic.
-
-    Without one the place is -1.
-    """
+    """Return the place of u's partner of smallest id, or -1, and the slot of their topic."""
     c, degree, ids, highest = run.components, run.degree, run.ids, level.state[DEGREE]
     members, nodes, label, place = level.members, c.nodes, c.label, level.place
     found, at = np.int64(-1), np.int64(-1)

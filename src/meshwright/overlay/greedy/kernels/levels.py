@@ -46,10 +46,7 @@ def new_queues(n_nodes: int) -> Queues:
 
 @kernel
 def link(c, u, w, least):
-    """Add the edge (u, w) if it gains `least` or more; return the gain.
-
-    For a pair that gains less than LOWEST_GAIN it may return 0.
-    """
+    """Add the edge (u, w) if it gains `least` or more; return the gain, or 0 below LOWEST_GAIN."""
     topics, slot_label = c.topics, c.slot_label
     i, end_i = c.indptr[u], c.row_end[u]
     j, end_j = c.indptr[w], c.row_end[w]
@@ -87,7 +84,7 @@ def link_loaded(c, loaded, u, w, least):
 def evaluate_level(run, candidates, loaded, level, first, last):
     """Compute the current gain of the candidates in the rows from `first` to `last` of a level.
 
-    Rows do not share candidates, so several threads can do this, each with its own `loaded`.
+    Rows share no candidates, so several threads can do this, each with its own `loaded`.
     """
     c, degree, cap = run.components, run.degree, level.cap
     partners, gains = candidates.partner, candidates.gain

@@ -40,10 +40,7 @@ def partner_of(run, code, u):
 
 @kernel
 def largest_of(gains):
-    """Return the largest gain, 0 if there are none.
-
-    The compiler vectorises loops over a slice from 0 to its length.
-    """
+    """Return the largest gain, or 0. The compiler vectorises a loop from 0 to a slice's length."""
     best = np.int32(0)
     for i in range(len(gains)):
         best = max(best, np.int32(gains[i]))
@@ -112,10 +109,7 @@ def swap(key, code, i, j):
 
 @kernel
 def shrink(key, code, size, room):
-    """Move the best `room` of `size` pairs to the front.
-
-    Return how many these are, and the best (key, code) of the others, or (0, 0).
-    """
+    """Move the best `room` pairs to the front; return how many, and the best (key, code) left."""
     if size <= room:
         return size, np.int64(0), np.int64(0)
     low, high = 0, size - 1

@@ -1,15 +1,10 @@
 """The best pair of the rows: evaluated again when it comes up, until its key is current.
 
-Gains only fall and degrees only rise as edges are added, so an old key is never worse than the
-current one. The pairs of a row wait in a heap by their old keys, and the rows by their best pair.
-When a row comes up:
-
-- if its best is a cached pair, its pairs are evaluated, best first, until the key of the best is
-  current: the row is settled. A settled row that is still on top holds the best pair of all;
-- if its best is the bound, the row is scanned again; also once evaluating stale pairs has cost as
-  much as `RESCAN_COST` scans.
-
-Excluded pairs are dropped when they come up and left out of scans.
+Old keys are never worse than current ones. The pairs of a row wait in a heap by their old keys, and
+the rows by their best pair. When a row comes up, its pairs are evaluated, best first, until the key
+of the best is current: the row is settled. If its best is the bound, or evaluating stale pairs has
+cost as much as `RESCAN_COST` scans, it is scanned again. A settled row that is still on top holds
+the best pair of all. Excluded pairs are dropped when they come up and left out of scans.
 """
 
 from __future__ import annotations
@@ -130,10 +125,7 @@ def list_due(run, rows):
 
 @kernel
 def scan_due(run, rows, scratch, first, last):
-    """Scan the due rows from `first` to `last` and update their best in the heap.
-
-    Their connected topics have been dropped; `order_heap` comes afterwards.
-    """
+    """Scan due rows and update their best in the heap; `order_heap` comes afterwards."""
     for i in range(first, last):
         at = rows.due[i]
         u = rows.heap[at]
@@ -171,10 +163,7 @@ def join_pair(c, scratch, u, w):
 
 @kernel
 def settle(run, rows, scratch, u):
-    """Evaluate the best pairs of a row; return whether the key of the best is current.
-
-    If not, the row must be scanned, or has nothing left.
-    """
+    """Evaluate the best pairs of a row; return whether the key of the best is current."""
     c, degree, labels = run.components, run.degree, scratch.labels
     keys, codes, used = rows.key, rows.code, rows.used
     bound_key, bound_code, spent = rows.bound_key[u], rows.bound_code[u], rows.spent

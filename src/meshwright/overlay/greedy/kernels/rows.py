@@ -1,9 +1,8 @@
 """The rows: a few partners of each node, and a bound on all the others.
 
-Nodes are ranked by their subscriptions, most first. Row u holds the pairs of node u with the nodes
-that rank behind it, so the degrees that rise fastest belong to the row's own node. A scan of the
-row counts the gains of all its pairs, keeps the best partners with their current keys (the cache),
-and the best key of the others (the bound). `row_queue` evaluates them again when they come up.
+Row u holds the pairs of node u with the nodes that rank behind it. A scan counts the gains of all
+its pairs, keeps the best partners with their current keys (the cache), and the best key of the
+others (the bound). `row_queue` evaluates them again when they come up.
 
 Under a degree cap, pairs with a full node (one that has reached the cap) do not take part. They are
 parked behind the row's heap, or covered by `rest`, a bound on their gains, until the cap rises.

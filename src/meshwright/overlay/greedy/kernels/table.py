@@ -1,10 +1,9 @@
 """The gains of all pairs in one table, kept current: for dense interests.
 
 An edge that joins two components of a topic lowers the gain of every pair across them by one.
-Nearly always one of the two is a single node that joins many topics with the same edge: the losses
-of its pairs are summed over those topics first and then subtracted from the table in one pass. And
-nearly always the other is the main component of its topic. Where nodes want many of all topics,
-its members are kept as bits, so the losses in 64 topics are counted in one pass over words.
+Nearly always one of the two is a single node that joins many topics at once: the losses of its
+pairs are summed first and subtracted in one pass. And nearly always the other is the main component
+of its topic, whose members are kept as bits where nodes want many of all topics.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ WIDE = 1 << 16  # a gain that 16 bits do not hold
 
 
 class Table(NamedTuple):
-    """The table, and the work arrays of an update. The gain of the pair a < b is at start[a] + b.
-
-    A table of 0 nodes stands for none.
-    """
+    """The gain of the pair a < b is at start[a] + b. A table of 0 nodes stands for none."""
 
     gains: Gains  # [n_nodes * (n_nodes - 1) / 2]
     start: Longs  # int64[n_nodes]
@@ -74,10 +70,7 @@ def new_table(n_nodes: int, largest: int, wants: Words, n_topics: int, *, wide: 
 
 @kernel
 def fill(c, table, wants, first, last):
-    """Count the gains in the rows from `first` to `last` of an overlay without edges.
-
-    `wants` are the interests as words; they are read if the table has words.
-    """
+    """Count the gains in some rows without edges; `wants` are the interests as words."""
     topics, topic_ptr, position_at = c.topics, c.topic_ptr, c.position_at
     for u in range(first, last):
         row = table.gains[table.start[u] + u + 1 : table.start[u] + len(table.lost)]

@@ -1,10 +1,9 @@
 """The best pair of the table, again and again, without a heap.
 
-Pairs come by gain, then larger degree, then code. Gains only fall and degrees only rise, so once a
-level (gain, degree) is the best there is, its pairs can only become fewer: one sweep over the table
-in the order of the codes visits them in their order. A sweep does not read the whole table. The
-table is cut into blocks, parts of a row; each waits in a list by the best level that it had when
-last read, its mark, and is read when the sweep comes to that level.
+Pairs come by gain, then larger degree, then code. Once a level (gain, degree) is the best there is,
+its pairs can only become fewer: one sweep over the table in the order of the codes visits them in
+their order. The table is cut into blocks, parts of a row; each waits in a list by the best level
+that it had when last read, its mark, and is read when the sweep comes to that level.
 
 Under a degree cap, pairs with a full node do not take part. A block whose row is full waits until
 the cap rises; the largest gain of the full partners of a block is kept as its `rest`.
