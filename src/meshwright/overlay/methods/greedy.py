@@ -68,6 +68,6 @@ def minmax(
 
 
 def low(instance: Instance, *, k: float = 2, on_progress: ProgressCallback | None = None) -> Edges:
-    """Return the edges of `low`: that of `gm` if it gains k times that of `minmax`, or the latter."""
+    """Return the edges of `low`: those of `minmax`, unless that of `gm` gains k times as much."""
     threshold = Fraction(k).limit_denominator(10**6)
     return greedy_edges(instance, Rule(threshold=threshold), on_progress)

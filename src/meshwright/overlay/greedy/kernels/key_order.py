@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.model.kernels.components import join
-from meshwright.overlay.greedy.kernels.pairs import gain_of
-from meshwright.overlay.greedy.kernels.row_queue import (
-    ROWS_DUE,
-    find_in_rows,
-    join_pair,
-    set_row_cap,
-)
+from meshwright.model.kernels.components import join, join_with, load_labels
+from meshwright.overlay.greedy.kernels.row_queue import ROWS_DUE, find_in_rows, set_row_cap
 from meshwright.overlay.greedy.kernels.rows import CAP, Rows, Scratch
-from meshwright.overlay.greedy.kernels.run import Run, add_edge, at_stop
+from meshwright.overlay.greedy.kernels.run import Run, add_edge, at_stop, gain_of
 from meshwright.overlay.greedy.kernels.table import Table, lower_gains
 from meshwright.overlay.greedy.kernels.table_sweep import (
     SWEEP_CAP,
@@ -68,7 +62,9 @@ def add_pair(state, code):
         lower_gains(c, state.table, u, w)
         gain = join(c, u, w)
     else:
-        gain = join_pair(c, state.scratch, u, w)
+        # The pair is in the row of the smaller rank, whose labels are loaded or many.
+        load_labels(c, state.scratch.labels, min(u, w))
+        gain = join_with(c, state.scratch.labels, max(u, w))
     add_edge(state.run, u, w, gain)
     return u, w
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshwright.model.kernels.components import drop_connected, gain_with, join_with, load_labels
+from meshwright.model.kernels.components import drop_connected, gain_with, load_labels
 from meshwright.overlay.greedy.kernels.exclusions import is_excluded
-from meshwright.overlay.greedy.kernels.pairs import (
+from meshwright.overlay.greedy.kernels.rows import BATCH_GAIN, CAP, HEAP_SIZE, N_DUE, scan_row
+from meshwright.overlay.greedy.kernels.run import (
+    N_EDGES,
+    NO_LIMIT,
     better,
     gain_of,
     heapify,
@@ -21,9 +24,8 @@ from meshwright.overlay.greedy.kernels.pairs import (
     partner_of,
     sift,
     sift_row,
+    swap,
 )
-from meshwright.overlay.greedy.kernels.rows import BATCH_GAIN, CAP, HEAP_SIZE, N_DUE, scan_row
-from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import REFRESH_SHARE, RESCAN_COST, STALE_PAIR_COST
 from meshwright.runtime.compile import kernel
 
@@ -62,8 +64,7 @@ def park_full(run, rows, u):
         rows.used[u] -= 1
         rows.parked[u] += 1
         last = first + rows.used[u]
-        keys[first], keys[last] = keys[last], keys[first]
-        codes[first], codes[last] = codes[last], codes[first]
+        swap(keys, codes, first, last)
         sift(keys, codes, first, 0, rows.used[u])
 
 
@@ -151,14 +152,6 @@ def order_heap(rows):
     rows.state[HEAP_SIZE] = size
     for at in range(size // 2 - 1, -1, -1):
         sift_row(heap, heap_key, heap_code, at, size)
-
-
-@kernel
-def join_pair(c, scratch, u, w):
-    """Join the components of a pair; return the gain. The labels of its row stay loaded."""
-    u, w = min(u, w), max(u, w)  # the pair is in the row of u, whose labels are loaded or many
-    load_labels(c, scratch.labels, u)
-    return join_with(c, scratch.labels, w)
 
 
 @kernel

@@ -31,7 +31,8 @@ from meshwright.overlay.greedy.kernels.counts import (
     row_cost,
 )
 from meshwright.overlay.greedy.kernels.exclusions import Exclusions, is_excluded, no_exclusions
-from meshwright.overlay.greedy.kernels.pairs import (
+from meshwright.overlay.greedy.kernels.run import (
+    NO_LIMIT,
     better,
     gain_of,
     heapify,
@@ -40,7 +41,6 @@ from meshwright.overlay.greedy.kernels.pairs import (
     pair_key,
     shrink,
 )
-from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import DENSE_SCAN, FULL_SHARE, ROW_CACHE, SCAN_STRETCH
 from meshwright.runtime.compile import kernel
 

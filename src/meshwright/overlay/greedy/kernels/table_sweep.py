@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.model.kernels.components import Ints, Longs
-from meshwright.overlay.greedy.kernels.pairs import largest_of, pair_key
-from meshwright.overlay.greedy.kernels.run import NO_LIMIT
+from meshwright.overlay.greedy.kernels.run import NO_LIMIT, largest_of, pair_key
 from meshwright.overlay.greedy.kernels.tuning import TABLE_BLOCK
 from meshwright.runtime.compile import kernel, maker
 
