@@ -23,16 +23,11 @@ Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_e
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which edge comes next, and when to stop.
+    """Which edge comes next, and when to stop."""
 
-    `by_degree` settles ties by the lower degree before the smaller ids. `rising_cap` keeps the
-    maximum degree down as minmax does: under a degree cap of 1, then 2, and so on. With `threshold`
-    k, the best edge is taken if its gain is at least k times that of the best edge under the cap.
-    """
-
-    by_degree: bool = True
-    rising_cap: bool = False
-    threshold: Fraction | None = None
+    by_degree: bool = True  # ties are settled by the lower degree before the smaller ids
+    rising_cap: bool = False  # as minmax: the best edge under a degree cap of 1, then 2, and so on
+    threshold: Fraction | None = None  # as low: k times the best gain under the cap, or that edge
     max_edges: int | None = None
     max_degree: int | None = None
 

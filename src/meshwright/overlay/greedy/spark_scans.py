@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from threading import Event
 
@@ -35,7 +35,8 @@ from meshwright.runtime.threads import cut
 PARTS = StructType([StructField("id", LongType())])
 PROFILES = StructType([StructField("profile", BinaryType())])  # pickled
 
-Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Batches = Iterator[pa.RecordBatch]
+Task = Callable[[Batches], Batches]
 
 NO_ROWS = ScanRequest(np.empty(0, np.int32), np.empty(0, np.int32), 0)
 
@@ -70,7 +71,7 @@ class ScanRounds:
             number, n_parts = self._write_request(c, request, cuts), len(cuts) - 1
             results = [checkpoints.result_path(self.directory, number, k) for k in range(n_parts)]
             if not all(path.is_file() for path in results):
-                self._run(_scan_task(self.directory, number, min_candidates), n_parts)
+                self._run(partial(_scan_parts, self.directory, number, min_candidates), n_parts)
             for part in range(n_parts):
                 yield request.rows[cuts[part] : cuts[part + 1]], mapped(results[part])
 
@@ -113,7 +114,7 @@ class ScanRounds:
         """Yield the profile of each part, `width()` parts at once; None for all that are left."""
         interests: Components = mapped(self.directory / checkpoints.INTERESTS)
         cuts = cut(kernel.profile_costs(interests), self.task_positions)
-        task = _profile_task(self.directory, number, cuts.tolist(), max_degree)
+        task = partial(_profile_parts, self.directory, number, cuts.tolist(), max_degree)
         first, n_parts = 0, len(cuts) - 1
         while first < n_parts:
             last = min(first + (width() or n_parts), n_parts)
@@ -153,22 +154,18 @@ class BackgroundProfile:
         return self._sum.result()
 
 
-def _scan_task(directory: Path, number: int, min_candidates: int) -> Task:
-    def scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for part in batch.column(0).to_pylist():
-                checkpoints.scan_part(directory, number, part, min_candidates)
-            yield batch
-
-    return scan
+def _scan_parts(directory: Path, number: int, min_candidates: int, batches: Batches) -> Batches:
+    for batch in batches:
+        for part in batch.column(0).to_pylist():
+            checkpoints.scan_part(directory, number, part, min_candidates)
+        yield batch
 
 
-def _profile_task(directory: Path, number: int, cuts: list[int], max_degree: int) -> Task:
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for part in batch.column(0).to_pylist():
-                c = checkpoints.follower(directory).components_at(number)
-                found = profile(c, max_degree, cuts[part], cuts[part + 1], needs=number == 0)
-                yield pa.RecordBatch.from_pydict({"profile": [pickle.dumps(found)]})
-
-    return count
+def _profile_parts(
+    directory: Path, number: int, cuts: list[int], max_degree: int, batches: Batches
+) -> Batches:
+    for batch in batches:
+        for part in batch.column(0).to_pylist():
+            c = checkpoints.follower(directory).components_at(number)
+            found = profile(c, max_degree, cuts[part], cuts[part + 1], needs=number == 0)
+            yield pa.RecordBatch.from_pydict({"profile": [pickle.dumps(found)]})

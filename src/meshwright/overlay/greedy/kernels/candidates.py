@@ -17,7 +17,7 @@ from meshwright.overlay.greedy.kernels.counts import (
     longest_slot,
     row_cost,
 )
-from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
+from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT, better, sift
 from meshwright.overlay.greedy.kernels.tuning import (
     CANDIDATES_PER_TOPIC,
     FULL_SHARE,
@@ -137,48 +137,36 @@ def scan_candidates(c, request, counters, found, first, last):
                 used, lost = keep_best(key, partner, used, new_key, w)
                 bound = max(bound, np.int32(lost >> 32))
         for i in range(used):
-            found.partner[begin + i], found.gain[begin + i] = partner[i], key[i] >> 32
-            top = max(top, np.int32(key[i] >> 32))
+            found.partner[begin + i], found.gain[begin + i] = -partner[i], -key[i] >> 32
+            top = max(top, found.gain[begin + i])
         for i in range(n_full):
-            found.partner[begin + used + i] = full[i]
-            found.gain[begin + used + i] = full_key[i] >> 32
+            found.partner[begin + used + i] = -full[i]
+            found.gain[begin + used + i] = -full_key[i] >> 32
         found.used[k], found.top[k] = used + n_full, top
         found.bound[k], found.rest[k] = bound, rest
 
 
 @kernel
 def keep_best(keys, partners, used, key, w):
-    """Put a partner into a heap, worst on top; return its size and the key that was not kept."""
+    """Put a partner into a heap, worst on top; return its size and the key that was not kept.
+
+    `sift` has the best on top: keys and partners are kept with a minus sign.
+    """
+    key, w = -key, -np.int64(w)
     if used < len(keys):
         at = used
-        while at > 0 and worse(key, w, keys[(at - 1) // 2], partners[(at - 1) // 2]):
+        while at > 0 and better(key, w, keys[(at - 1) // 2], partners[(at - 1) // 2]):
             above = (at - 1) // 2
             keys[at], partners[at] = keys[above], partners[above]
             at = above
         keys[at], partners[at] = key, w
         return used + 1, np.int64(0)
-    if used == 0 or worse(key, w, keys[0], partners[0]):
-        return used, key
-    lost, at = keys[0], 0
-    while True:
-        child = 2 * at + 1
-        if child >= used:
-            break
-        right = child + 1
-        if right < used and worse(keys[right], partners[right], keys[child], partners[child]):
-            child = right
-        if not worse(keys[child], partners[child], key, w):
-            break
-        keys[at], partners[at] = keys[child], partners[child]
-        at = child
-    keys[at], partners[at] = key, w
+    if used == 0 or better(key, w, keys[0], partners[0]):
+        return used, -key
+    lost = -keys[0]
+    keys[0], partners[0] = key, w
+    sift(keys, partners, 0, 0, used)
     return used, lost
-
-
-@kernel
-def worse(key_a, w_a, key_b, w_b):
-    """Return whether partner b is kept before partner a. Reads only."""
-    return key_a < key_b or (key_a == key_b and w_a > w_b)
 
 
 @kernel
