@@ -95,7 +95,7 @@ def lower_gains(c, table, u, v):
     move, n_movers = 0, 0
     for k in range(n_joins):
         position = joins[k, JOIN_MOVES]
-        while True:
+        for _ in range(c.size[position]):
             node = nodes[position]
             if head[node] < 0:
                 movers[n_movers] = node
@@ -104,8 +104,6 @@ def lower_gains(c, table, u, v):
             head[node] = move
             move += 1
             position = follower[position]
-            if position == joins[k, JOIN_MOVES]:
-                break
     for i in range(n_movers):
         lower_pairs(c, table, movers[i], following, join_of)
         head[movers[i]] = -1
@@ -211,41 +209,33 @@ def update_main(c, table, k):
 
 
 @kernel
-def set_members(c, words, topic, first):
-    """Set the bit of a topic for the members of the component of a position."""
-    nodes, follower, bit = c.nodes, c.follower, bit_of(topic)
-    position = first
-    while True:
-        words[nodes[position]] |= bit
-        position = follower[position]
-        if position == first:
-            return
+def set_members(c, words, topic, label):
+    """Set the bit of a topic for the members of a component."""
+    position, bit = label, bit_of(topic)
+    for _ in range(c.size[label]):
+        words[c.nodes[position]] |= bit
+        position = c.follower[position]
 
 
 @kernel
 def list_members(c, table, n_touched, stays):
     """Add one to the loss of each member of a component, list them; return how many are listed."""
-    nodes, follower, lost, touched = c.nodes, c.follower, table.lost, table.touched
-    position = stays
-    while True:
-        w = nodes[position]
+    lost, touched, position = table.lost, table.touched, stays
+    for _ in range(c.size[stays]):
+        w = c.nodes[position]
         touched[n_touched] = w
         n_touched += lost[w] == 0
         lost[w] += 1
-        position = follower[position]
-        if position == stays:
-            return n_touched
+        position = c.follower[position]
+    return n_touched
 
 
 @kernel
 def subtract_touched(table, node, n_touched):
     """Subtract the losses of the listed nodes from their pairs with a node."""
-    gains, start, lost, touched = table.gains, table.start, table.lost, table.touched
-    base = start[node]
-    for i in range(n_touched):
-        w = touched[i]
-        at = base + w if node < w else start[w] + node
-        gains[at] -= lost[w]
+    start, lost = table.start, table.lost
+    for w in table.touched[:n_touched]:
+        table.gains[start[node] + w if node < w else start[w] + node] -= lost[w]
         lost[w] = 0
 
 
