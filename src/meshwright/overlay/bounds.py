@@ -97,16 +97,12 @@ def profile(
     With `needs`, before the first edge, also what nodes need; `words` make this faster.
     """
     sizes = np.diff(components.indptr)
-    scan = kernel.ProfileScan(
-        max_degree,
-        before_links=needs,
-        has_words=words is not None and len(words) > 0,
-        words=np.zeros((0, len(sizes)), dtype=np.uint64) if words is None else words,
-        needed=np.zeros(len(sizes), dtype=np.int64),
-        counts=new_counters(len(sizes), int(sizes.max(initial=0))),
-    )
+    if words is None:
+        words = np.zeros((0, len(sizes)), dtype=np.uint64)
+    needed = np.zeros(len(sizes), dtype=np.int64)
+    counts = new_counters(len(sizes), int(sizes.max(initial=0)))
+    scan = kernel.ProfileScan(max_degree, needs, len(words) > 0, words, needed, counts)
     histogram, best_sum = kernel.gain_profile(components, scan, first, last)
-    needed = scan.needed
     return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
 
 

@@ -16,8 +16,6 @@ from meshwright.errors import unknown_choice
 from meshwright.model.overlay import Overlay
 from meshwright.storage.files import new_file, refuse_file
 
-Row = tuple[str, str, int, int]
-
 
 def export(overlay: Overlay, out: str | Path, *, to: str, force: bool = False) -> Path:
     """Write an overlay as ``csv``, ``graphml`` or ``dot``."""
@@ -30,7 +28,7 @@ def export(overlay: Overlay, out: str | Path, *, to: str, force: bool = False) -
     return target
 
 
-def _rows(overlay: Overlay) -> Iterator[Row]:
+def _rows(overlay: Overlay) -> Iterator[tuple[str, str, int, int]]:
     names = overlay.instance.node_names
     for rank, (u, v) in enumerate(overlay.edges.tolist()):
         yield names[u], names[v], rank, int(overlay.gains[rank])

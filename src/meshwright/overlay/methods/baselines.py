@@ -68,13 +68,9 @@ def random_links(
     """
     n = instance.n_nodes
     n_pairs = n * (n - 1) // 2
-    edges = random_edges(
-        n,
-        n_pairs if max_edges is None else min(n_pairs, max_edges),
-        NO_LIMIT if max_degree is None else max_degree,
-        seed,
-    )
-    return _with_gains(instance, edges)
+    most = n_pairs if max_edges is None else min(n_pairs, max_edges)
+    cap = NO_LIMIT if max_degree is None else max_degree
+    return _with_gains(instance, random_edges(n, most, cap, seed))
 
 
 def _with_gains(instance: Instance, edges: Ints) -> Edges:

@@ -32,19 +32,10 @@ def spidercast(
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     words = new_words(n, instance.n_topics, instance.n_subscriptions)
     set_bits(words, instance.indptr, instance.topics)
-    coverage = Coverage(
-        covered=np.zeros(instance.n_subscriptions, np.int32),
-        has_words=len(words) > 0,
-        words=words,
-        mask=np.zeros(len(words), np.uint64),
-        counts=np.zeros(n, np.int32),
-        touched=np.empty(n, np.int32),
-    )
-    limits = Limits(
-        NO_LIMIT if max_degree is None else max_degree,
-        -1 if max_edges is None else max_edges,
-        k_greedy,
-        k_random,
-    )
+    covered, mask = np.zeros(instance.n_subscriptions, np.int32), np.zeros(len(words), np.uint64)
+    counts, touched = np.zeros((2, n), np.int32)
+    coverage = Coverage(covered, len(words) > 0, words, mask, counts, touched)
+    max_degree = NO_LIMIT if max_degree is None else max_degree
+    limits = Limits(max_degree, -1 if max_edges is None else max_edges, k_greedy, k_random)
     edges = spidercast_edges(components, coverage, limits, seed)
     return edges, join_all(components, edges)
