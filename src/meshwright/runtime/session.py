@@ -42,20 +42,9 @@ NO_JAVA = (
 def spark_session(
     master: str | None = None, *, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Return the active session, or start one.
+    """Return the active session, or start one; raise SparkError if Spark does not start.
 
-    Parameters
-    ----------
-    master
-        Spark's master URL; ``SPARK_MASTER`` or all cores of this machine when not given.
-    settings
-        Further Spark settings; they override ours.
-
-    Raises
-    ------
-    SparkError
-        If there is no Java, or Spark does not start.
-
+    Without a master URL, ``SPARK_MASTER`` or all cores of this machine. `settings` override ours.
     """
     from pyspark.sql import SparkSession
 
@@ -72,11 +61,10 @@ def spark_session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     require_java()
     _sweep_dead_scratch()
-    scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{process_name()}-"))
+    scratch = _new_scratch()
     log = scratch / "spark.log"
     builder = SparkSession.builder.master(master).appName("meshwright")
-    for key, value in {**_settings(scratch, local=local), **(settings or {})}.items():
-        builder = builder.config(key, value)
+    builder = builder.config(map={**_settings(scratch, local=local), **(settings or {})})
     try:
         with _stderr_to(log):
             session = builder.getOrCreate()
@@ -87,7 +75,7 @@ def spark_session(
             f"Spark did not start on master {master!r}: {_first_line(error)}. Its log: {kept}",
             log=str(kept),
         ) from error
-    atexit.register(_stop, session, scratch)
+    atexit.register(session.stop)
     ship_package(session, PACKAGE)
     if not _imports_from_here(session):
         _follow_executors(session)
@@ -99,9 +87,7 @@ def ship_package(session: SparkSession, package: Path) -> None:
     if _imports_from_here(session):
         return
     # Spark serves the archive from its path for as long as the session lives.
-    scratch = tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{process_name()}-")
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    session.addArtifacts(str(_package_archive(Path(scratch), package)), pyfile=True)
+    session.addArtifacts(str(_package_archive(_new_scratch(), package)), pyfile=True)
 
 
 def spark_log() -> Path | None:
@@ -170,12 +156,11 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
     if local:
-        cores = cpu_count()
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
-            PARTITIONS: str(2 * cores),
+            PARTITIONS: str(2 * cpu_count()),
             "spark.shuffle.compress": "false",  # nothing crosses a network
         }
     return settings
@@ -212,8 +197,7 @@ def _imports_from_here(session: SparkSession) -> bool:
     """Return whether the workers of a session import from the directories of this process."""
     from pyspark.sql.utils import is_remote
 
-    master = None if is_remote() else session.sparkContext.master
-    return master is not None and master.startswith("local[")
+    return not is_remote() and (session.sparkContext.master or "").startswith("local[")
 
 
 def _package_archive(scratch: Path, package: Path) -> Path:
@@ -239,11 +223,11 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def _stop(session: SparkSession, scratch: Path) -> None:
-    try:
-        session.stop()
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+def _new_scratch() -> Path:
+    """Make a directory that is removed when this process ends."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{process_name()}-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return scratch
 
 
 def _sweep_dead_scratch() -> None:

@@ -35,19 +35,14 @@ def in_parts(
     smallest: int = SMALLEST,
 ) -> None:
     """Call work(first, last) for parts of range(size), in any order and on several threads."""
-    step = max(smallest, -(-size // PARTS))
-    parts = [(first, min(first + step, size)) for first in range(0, size, step)]
-    threads = min(threads or cpu_count(), len(parts))
+    firsts = range(0, size, max(smallest, -(-size // PARTS)))
+    ends = [*firsts[1:], size]
+    threads = min(threads or cpu_count(), len(firsts))
     if threads < 2:
-        for part in parts:
-            work(*part)
+        list(map(work, firsts, ends))
         return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for done in [pool.submit(work, *part) for part in parts]:
-            done.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, firsts, ends))  # an error cancels the parts that have not begun
 
 
 class ScratchPool(Generic[T]):
