@@ -17,13 +17,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib
 import os
 import pickle
 import re
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +44,18 @@ def maker(function: Callable[..., Any]) -> Any:
 
 
 def compile_for(dispatcher: Any, *arguments: Any) -> None:
-    """Compile a kernel, or load its code, for arguments like these without calling it.
+    """Compile a kernel for arguments like these without calling it, or load its code.
 
     For kernels that only some data need: compiled with the others, they never are a surprise later.
     """
     if hasattr(dispatcher, "compile"):  # not under NUMBA_DISABLE_JIT
-        typeof = _numba("numba").typeof
-        dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+        dispatcher.compile(tuple(map(import_module("numba").typeof, arguments)))
 
 
 def _compiled(function: Callable[..., Any], *, makes_arrays: bool) -> Any:
     # `_nrt` is stated in both cases: a function would inherit it from its first caller.
     options = {"nogil": True, "_nrt": makes_arrays}
-    dispatcher = _numba("numba").njit(**options)(function)
+    dispatcher = import_module("numba").njit(**options)(function)
     if dispatcher is not function:  # NUMBA_DISABLE_JIT leaves the function as it is
         dispatcher._cache = _KernelCache(function, options)
     return dispatcher
@@ -72,7 +71,7 @@ class _KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the code compiled for a signature before, or None."""
-        rebuild = _numba("numba.core.compiler").CompileResult._rebuild
+        rebuild = import_module("numba.core.compiler").CompileResult._rebuild
         context.refresh()
         for directory in self._directories():
             with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
@@ -86,7 +85,7 @@ class _KernelCache:
         if not directories or result.library.has_dynamic_globals:
             return
         name = self._file(signature, result.codegen)
-        content = _numba("numba.core.serialize").dumps(result._reduce())
+        content = import_module("numba.core.serialize").dumps(result._reduce())
         for directory in directories:
             with contextlib.suppress(OSError):
                 directory.mkdir(parents=True, exist_ok=True)
@@ -105,7 +104,7 @@ class _KernelCache:
         return _directories(self._function.__code__.co_filename)
 
     def _file(self, signature: Any, codegen: Any) -> str:
-        code, version = self._function.__code__.co_code, _numba("numba").__version__
+        code, version = self._function.__code__.co_code, import_module("numba").__version__
         facts = (signature, codegen.magic_tuple(), code, self._options, version, sys.version)
         key = hashlib.sha256(repr(facts).encode()).hexdigest()
         return f"{self._name}-{_stamp(self._function.__module__)}-{key[:16]}.nbc"
@@ -118,17 +117,12 @@ class _KernelCache:
                 path.unlink(missing_ok=True)
 
 
-def _numba(module: str) -> Any:
-    """Import a module of Numba, most of which has no types."""
-    return importlib.import_module(module)
-
-
 @functools.cache
 def _directories(source: str) -> list[Path]:
-    chosen = _numba("numba.core.config").CACHE_DIR  # from NUMBA_CACHE_DIR
+    chosen = import_module("numba.core.config").CACHE_DIR  # from NUMBA_CACHE_DIR
     if chosen:
         return [Path(chosen)]
-    dirs = _numba("numba.misc.appdirs").AppDirs(appname="meshwright", appauthor=False)
+    dirs = import_module("numba.misc.appdirs").AppDirs(appname="meshwright", appauthor=False)
     user = Path(dirs.user_cache_dir)
     return [Path(source).parent / "__pycache__", user] if Path(source).is_file() else [user]
 
@@ -179,24 +173,7 @@ class _Watch:
         self.seconds = 0.0
         self.depth = 0  # a kernel that calls others has them compiled within its own turn
         self.is_kept = True  # whether compiled code could be written to disk so far
-        self._listening = False
         self._since = 0.0
-
-    def listen(self) -> None:
-        """Begin to record; Numba is imported for it."""
-        if self._listening:
-            return
-        from numba.core.event import Listener, register
-
-        class Compiling(Listener):
-            def on_start(self, event: object) -> None:  # noqa: ARG002
-                watch.begin()
-
-            def on_end(self, event: object) -> None:  # noqa: ARG002
-                watch.end()
-
-        register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
-        self._listening = True
 
     def begin(self) -> None:
         if self.depth == 0:
@@ -212,23 +189,31 @@ class _Watch:
 watch = _Watch()
 
 
-def compiling() -> str:
-    """Return what to say while a kernel is being compiled, "" when none is.
+@functools.cache
+def _start_watch() -> None:
+    from numba.core.event import Listener, register
 
-    Only known once a `Stopwatch` was started.
-    """
-    if watch.depth == 0:
-        return ""
-    if watch.is_kept:
-        return "compiling, kept for later runs"
-    return "compiling, not kept: no cache directory can be written"
+    class Compiling(Listener):
+        def on_start(self, event: object) -> None:  # noqa: ARG002
+            watch.begin()
+
+        def on_end(self, event: object) -> None:  # noqa: ARG002
+            watch.end()
+
+    register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
+
+
+def compiling() -> str:
+    """Return what to say while a kernel is compiled, else ""; known once a `Stopwatch` was made."""
+    kept = "kept for later runs" if watch.is_kept else "not kept: no cache directory can be written"
+    return f"compiling, {kept}" if watch.depth else ""
 
 
 class Stopwatch:
     """Seconds by the clock since it was made, without the compiling of kernels."""
 
     def __init__(self) -> None:
-        watch.listen()
+        _start_watch()
         self._compiled = watch.seconds
         self._started = time.perf_counter()
 
