@@ -20,18 +20,10 @@ FIT = 0.8  # of the machine's memory: the rest is for everything else
 def choose_engine(
     engine: str, method: str, on_spark: Collection[str], *, memory: int, too_slow: bool = False
 ) -> str:
-    """Return "driver" or "spark".
+    """Return "driver" or "spark", for one of `ENGINES`.
 
-    Parameters
-    ----------
-    engine
-        One of `ENGINES`; "auto" is Spark when the driver would need more than `DRIVER_LIMIT` or be
-        too slow, if the method runs there.
-    on_spark
-        The methods that run on Spark.
-    memory
-        The bytes that the driver's engine would need.
-
+    "auto" is Spark when the driver would need more than `DRIVER_LIMIT` (`memory`, in bytes) or be
+    too slow, if the method is one of those that run on Spark.
     """
     if engine not in ENGINES:
         raise unknown_choice("engine", engine, ENGINES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -26,12 +27,8 @@ def machine_memory() -> int:
     """Return the memory of this machine in bytes, or what its control group allows."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in LIMITS:
-        try:
-            text = Path(limit).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():
-            total = min(total, int(text))
+        with contextlib.suppress(OSError, ValueError):  # the limit may be "max"
+            total = min(total, int(Path(limit).read_text()))
     return total
 
 
@@ -66,21 +63,15 @@ def start_time(pid: int) -> str | None:
     """Return when a process started, as text to compare; None if it has ended (a zombie too)."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        if Path("/proc/self/stat").exists():  # on Linux
             return None
-    except (ProcessLookupError, PermissionError):
-        return None
     else:
         fields = text.rsplit(")", 1)[1].split()  # the name before may hold spaces
-        boot = Path("/proc/sys/kernel/random/boot_id")
-        return None if fields[0] == "Z" else f"{fields[19]} {boot.read_text().strip()}"
-    done = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
-    )
+        return None if fields[0] == "Z" else f"{fields[19]} {boot}"
+    command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    locale = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=locale)
     words = done.stdout.split()
     return None if not words or words[0].startswith("Z") else " ".join(words[1:])
