@@ -15,7 +15,6 @@ import pytest
 from meshwright.errors import InputError
 from meshwright.runtime.machine import host_name
 from meshwright.storage import (
-    FORMAT_VERSION,
     open_dataset,
     read_manifest,
     read_table,
@@ -23,7 +22,7 @@ from meshwright.storage import (
     staging,
     write_table,
 )
-from meshwright.storage.manifest import new_manifest
+from meshwright.storage.manifest import FORMAT_VERSION, new_manifest
 from meshwright.storage.replacing import sibling
 
 DEAD = f"{host_name()}-{2**22 + 1}-0-0"  # above the largest process id that Linux gives

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -24,7 +25,6 @@ MADE_BY = {  # each kind of dataset and the verb that makes it
     "problem": "generate content` or `meshwright ingest content",
     "assignment": "assign",
 }
-KINDS = tuple(MADE_BY)
 FILE = "manifest.json"
 
 
@@ -66,8 +66,8 @@ class Manifest:
 
 def new_manifest(kind: str, rows: Mapping[str, int], facts: Mapping[str, Any]) -> Manifest:
     """Return a manifest stamped with the time, the command and the versions in use."""
-    if kind not in KINDS:
-        raise unknown_choice("dataset kind", kind, KINDS)
+    if kind not in MADE_BY:
+        raise unknown_choice("dataset kind", kind, MADE_BY)
     return Manifest(
         kind=kind,
         rows=dict(rows),
@@ -87,10 +87,9 @@ def command_line() -> str:
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Write the manifest: under a draft name first, so it is complete or absent."""
-    text = json.dumps(manifest.as_dict(), indent=2, ensure_ascii=False) + "\n"
     part = directory / f"{FILE}.part"
     with part.open("w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(json.dumps(manifest.as_dict(), indent=2, ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
     part.replace(directory / FILE)
@@ -121,14 +120,8 @@ def read_manifest(directory: Path, kind: str | None = None) -> Manifest:
             f"'{directory}' is a dataset of kind {found!r}; {kind!r} is needed here. "
             f"Make one with `meshwright {MADE_BY[kind]}`."
         )
-    return Manifest(
-        kind=found,
-        rows=rows,
-        created=content.pop("created", ""),
-        command=content.pop("command", ""),
-        versions=content.pop("versions", {}),
-        facts=content,
-    )
+    stamp = {key: content.pop(key) for key in ("created", "command", "versions") if key in content}
+    return Manifest(found, rows, content, **stamp)
 
 
 def _no_dataset(directory: Path, kind: str | None) -> InputError:
@@ -145,17 +138,10 @@ def _no_dataset(directory: Path, kind: str | None) -> InputError:
 
 def _versions() -> dict[str, str]:
     """Return the versions a result depends on, without importing the packages."""
-    found = {"meshwright": package_version(), "python": platform.python_version()}
-    for package in ("pyspark", "pyarrow", "numpy", "numba"):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def package_version() -> str:
-    """Return the version of Meshwright."""
     from meshwright import __version__
 
-    return __version__
+    found = {"meshwright": __version__, "python": platform.python_version()}
+    for package in ("pyspark", "pyarrow", "numpy", "numba"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found

@@ -72,11 +72,7 @@ class Staging:
 def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging]:
     """Open a dataset for writing; on any error nothing is left behind.
 
-    Raises
-    ------
-    InputError
-        If something exists at the target and `force` is not given, or it is not a dataset.
-
+    Raise InputError if the target exists and `force` is not given, or if it is not a dataset.
     """
     target = target.resolve()  # follow links: the directory is replaced, not the link to it
     clean_up(target, _has_manifest)
