@@ -27,6 +27,7 @@ ENDINGS = {
     ".log": "mosquitto-log",
 }
 _URI = re.compile(r"[a-z][a-z0-9+.-]+://")
+_DAMAGED = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,15 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
         raise InputError("\n".join(dict.fromkeys(complaints)))
     if not sources:
         raise InputError("no source given. Name at least one file, for example subscriptions.csv.")
-    return sources, format or _guess_format(sources)
+    by_ending = {ENDINGS.get(Path(s.shown.removesuffix(".gz")).suffix.lower()) for s in sources}
+    kind = format or (by_ending.pop() if len(by_ending) == 1 else None)
+    if kind is None:
+        shown = ", ".join(f"'{source.shown}'" for source in sources[:3])
+        raise InputError(
+            f"the format of {shown} cannot be guessed from the file name. "
+            f"Pass --format with one of: {', '.join(FORMATS)}."
+        )
+    return sources, kind
 
 
 @contextmanager
@@ -60,14 +69,10 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Some come as PySpark's own, some as the bare Java exception.
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
-            raise
         text = unquote(str(error))
-        damaged = re.search(
-            r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA", text
-        )
-        if damaged is None:
+        # Some come as PySpark's own, some as the bare Java exception.
+        of_spark = type(error).__module__.startswith(("pyspark", "py4j"))
+        if not (of_spark and _DAMAGED.search(text)):
             raise
         named = next((s for s in sources if Path(s.shown).name in text), sources[0])
         what = "is truncated or corrupt" if named.shown.endswith(".gz") else "cannot be read"
@@ -120,14 +125,3 @@ def _readable(path: Path, complaints: list[str]) -> bool:
     except OSError as error:
         complaints.append(f"'{path}' cannot be read: {error.strerror}. Check its permissions.")
     return False
-
-
-def _guess_format(sources: Sequence[Source]) -> str:
-    found = {ENDINGS.get(Path(s.shown.removesuffix(".gz")).suffix.lower()) for s in sources}
-    if len(found) == 1 and (only := found.pop()) is not None:
-        return only
-    shown = ", ".join(f"'{source.shown}'" for source in sources[:3])
-    raise InputError(
-        f"the format of {shown} cannot be guessed from the file name. "
-        f"Pass --format with one of: {', '.join(FORMATS)}."
-    )

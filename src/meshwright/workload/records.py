@@ -7,33 +7,27 @@ replace bytes that they cannot decode.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
 from meshwright.workload.files import Source
 
-RECORDS = (
-    StructType()
-    .add("node", "string")
-    .add("topic", "string")
-    .add("source", "string")
-    .add("record", "string")
-    .add("reason", "string")
-)
+COLUMNS = ("node", "topic", "source", "record", "reason")
+RECORDS = StructType([StructField(name, StringType()) for name in COLUMNS])
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BOM = "\ufeff"
-NOT_UTF8 = "not valid UTF-8"
 # `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
 # between them; those that could be mistaken start with one of these words.
 LOG_LINE = (
@@ -82,18 +76,17 @@ def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     return frame.where(F.length(F.trim("line")) > 0)
 
 
-def _record(parsed: DataFrame, node: Column, topic: Column, reason: Column) -> DataFrame:
-    """Return RECORDS: the names, or the line with the reason against it."""
-    judged = parsed.withColumn(
-        "reason", F.when(~F.is_valid_utf8("line"), F.lit(NOT_UTF8)).otherwise(reason)
-    )
+def _record(parsed: DataFrame, names: Iterable[Column], reason: Column) -> DataFrame:
+    """Return RECORDS: the names of node and topic, or the line with the reason against it."""
+    node, topic = names
+    reason = F.when(~F.is_valid_utf8("line"), "not valid UTF-8").otherwise(reason)
     good = F.col("reason").isNull()
-    return judged.select(
+    return parsed.withColumn("reason", reason).select(
         F.when(good, node).alias("node"),
         F.when(good, topic).alias("topic"),
-        F.col("source"),
+        "source",
         F.when(~good, F.make_valid_utf8("line")).alias("record"),
-        F.col("reason"),
+        "reason",
     )
 
 
@@ -118,43 +111,39 @@ def _delimited(
     options = {"sep": separator, "escape": '"', "columnNameOfCorruptRecord": "b"}
     fields = F.from_csv("line", schema, options)
     quotes = F.length("line") - F.length(F.replace("line", F.lit('"'), F.lit("")))
+    is_header = F.lit(reading.header) & (F.col("line") == header)
     if reading.header:
-        lines = _mark_headers(lines, header)
-    else:
-        lines = lines.withColumn("repeated", F.lit(False))
+        data = lines.where(~is_header).select("source", "line")
+        lines = data.unionByName(_all_but_one(lines.where(is_header)))
     parsed = lines.withColumn("fields", fields)
     reason = (
-        F.when(F.col("repeated"), F.lit("repeats the header"))
-        .when(quotes % 2 == 1, F.lit("unclosed quote"))
-        .when(
-            F.col("fields.b").isNotNull(),
-            F.lit(f"wrong number of fields, {len(columns)} expected"),
-        )
+        F.when(is_header, "repeats the header")
+        .when(quotes % 2 == 1, "unclosed quote")
+        .when(F.col("fields.b").isNotNull(), f"wrong number of fields, {len(columns)} expected")
     )
     names = [F.col(f"fields.c{columns.index(column)}") for column in (node, topic)]
-    return _record(parsed, names[0], names[1], reason)
+    return _record(parsed, names, reason)
 
 
-def _mark_headers(lines: DataFrame, header: str) -> DataFrame:
-    """Drop one header per file; further lines like it are marked as `repeated`.
-
-    Lines that equal the header are equal to each other, so it does not matter which one goes.
-    """
-    marked = lines.withColumn("repeated", F.col("line") == F.lit(header))
-    data = marked.where(~F.col("repeated")).select("source", "line", "repeated")
-    repeats = marked.where("repeated").groupBy("source", "line", "repeated").count()
-    surplus = repeats.where("count > 1").withColumn(
-        "copy", F.explode(F.sequence(F.lit(2), F.col("count").cast("int")))
-    )
-    return data.unionByName(surplus.select("source", "line", "repeated"))
+def _all_but_one(headers: DataFrame) -> DataFrame:
+    """Drop one header per file. They are all equal, so it does not matter which one goes."""
+    per_file = headers.groupBy("source", "line").count()
+    rest = F.array_repeat("line", (F.col("count") - 1).cast("int"))
+    return per_file.select("source", F.explode(rest).alias("line"))
 
 
 def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
     """One JSON object per line."""
-    first = _first_lines(lines, sources)
-    path, line = next(iter(first.items()))
-    keys = _json_keys(line, path)
-    node, topic = choose_columns(keys, reading, path)
+    path, line = next(iter(_first_lines(lines, sources).items()))
+    content = None
+    with contextlib.suppress(ValueError):
+        content = json.loads(line)
+    if not isinstance(content, dict):
+        raise InputError(
+            f"'{path}' does not begin with a JSON object but with {line[:60]!r}. "
+            "JSON lines hold one object per line."
+        )
+    node, topic = choose_columns(list(content), reading, path)
     # Parsed as a map: keys are the user's and may hold any character.
     parsed = lines.withColumn("fields", F.from_json("line", "map<string,string>"))
     # The readers stop after the first object, and let quotes, repeated keys and half characters
@@ -162,35 +151,21 @@ def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -
     alone = F.json_array_length(F.concat(F.lit("["), F.col("line"), F.lit("]"))) == 1
     strict = F.try_parse_json("line").isNotNull() & F.col("fields").isNotNull()
     whole = F.coalesce(alone & strict, F.lit(False))
-    reason = F.when(~whole, F.lit("not a JSON object"))
-    for column in (node, topic):
-        absent = F.col("fields").isNotNull() & F.col("fields")[F.lit(column)].isNull()
-        reason = reason.when(absent, F.lit(f"field {column!r} is missing"))
-    names = [F.col("fields")[F.lit(column)] for column in (node, topic)]
-    return _record(parsed, names[0], names[1], reason)
-
-
-def _json_keys(line: str, path: str) -> list[str]:
-    try:
-        content = json.loads(line)
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise InputError(
-            f"'{path}' does not begin with a JSON object but with {line[:60]!r}. "
-            "JSON lines hold one object per line."
-        )
-    return list(content)
+    reason = F.when(~whole, "not a JSON object")
+    names = {column: F.col("fields")[F.lit(column)] for column in (node, topic)}
+    for column, name in names.items():
+        absent = F.col("fields").isNotNull() & name.isNull()
+        reason = reason.when(absent, f"field {column!r} is missing")
+    return _record(parsed, names.values(), reason)
 
 
 def _edges(lines: DataFrame) -> DataFrame:
     """Two names per line, white space between them; ``#`` begins a comment line."""
     data = lines.where(~F.ltrim("line").startswith("#"))
     data = data.withColumn("names", F.split(F.trim("line", F.lit(" \t")), r"[ \t]+"))
-    names = F.col("names")
-    wrong = F.concat(F.lit("2 names expected, got "), F.size(names).cast("string"))
-    reason = F.when(F.size(names) != 2, wrong)
-    return _record(data, F.get(names, F.lit(0)), F.get(names, F.lit(1)), reason)
+    n = F.size("names")
+    reason = F.when(n != 2, F.format_string("2 names expected, got %d", n))
+    return _record(data, [F.get("names", F.lit(i)) for i in (0, 1)], reason)
 
 
 def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
@@ -204,21 +179,16 @@ def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
     file_name = F.regexp_extract(path_of(F.col("source")), r"([^/]*)$", 1)
     broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
     node = F.lit(reading.node) if reading.node else broker
-    return _record(matched, node, F.col("topic"), F.lit(None).cast("string"))
+    return _record(matched, (node, F.col("topic")), F.lit(None).cast("string"))
 
 
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:
     frame = spark.read.parquet(*[source.read for source in sources])
     node, topic = choose_columns(frame.columns, reading, sources[0].shown)
     columns = [F.col(f"`{column.replace('`', '``')}`") for column in (node, topic)]
-    nothing = F.lit(None).cast("string")
-    return frame.select(
-        columns[0].cast("string").alias("node"),
-        columns[1].cast("string").alias("topic"),
-        F.col("_metadata.file_path").alias("source"),
-        nothing.alias("record"),
-        nothing.alias("reason"),
-    ).to(RECORDS)
+    columns += [F.col("_metadata.file_path"), F.lit(None), F.lit(None)]
+    pairs = zip(columns, COLUMNS, strict=True)
+    return frame.select(*[column.cast("string").alias(name) for column, name in pairs])
 
 
 def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
@@ -233,12 +203,8 @@ def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple
     if len(columns) == 2:
         node = node or rest.pop(0)
         topic = topic or rest.pop(0)
-    if (
-        node is None
-        or topic is None
-        or node == topic
-        or {1} != {*map(columns.count, (node, topic))}
-    ):
+    repeated = any(columns.count(column) > 1 for column in (node, topic))
+    if node is None or topic is None or node == topic or repeated:
         raise InputError(
             f"'{path}' has {len(columns)} columns ({present}); say which hold node and topic "
             "with --node and --topic."
