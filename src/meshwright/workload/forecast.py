@@ -6,7 +6,7 @@ incidences: the sum over topics of |V(t)| (|V(t)| - 1) / 2, the pairs of nodes o
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 # `gm` by `scripts/bench overlay`, docs/engine.md: from 5 ns per incidence where interests are dense
 # to 40 where they are sparse and edges many. These two constants meet the sparse instances, from 7
@@ -25,10 +25,6 @@ class Forecast:
     incidences: int
     memory_bytes: int
     seconds: float
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the forecast for programs."""
-        return asdict(self)
 
 
 def forecast(n_nodes: int, n_subscriptions: int, incidences: int) -> Forecast:
