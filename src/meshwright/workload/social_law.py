@@ -25,6 +25,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import MOST_IDS
+from meshwright.model.method import check_seed
 from meshwright.workload.kernels.social import Floats, Ints, Law
 
 EXPONENT = 3.0  # what fits ego-Twitter, docs/generators.md
@@ -66,14 +67,12 @@ class SocialModel:
             raise InputError(f"nodes is {self.nodes}; give 10 to {MOST_IDS:,}.")
         if not 1.0 < self.exponent <= 100:
             raise InputError(f"exponent is {self.exponent}; give more than 1 and at most 100.")
-        if not 0 <= self.mixing <= 1:
-            raise InputError(f"mixing is {self.mixing}; give a share between 0 and 1.")
         if self.reciprocity is not None and not self.directed:
             raise InputError("reciprocity belongs to --directed: friends are always mutual.")
-        if not 0 <= self.returned <= 1:
-            raise InputError(f"reciprocity is {self.returned}; give a share between 0 and 1.")
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"seed is {self.seed}; give a whole number from 0 to 2^63 - 1.")
+        for name, share in (("mixing", self.mixing), ("reciprocity", self.returned)):
+            if not 0 <= share <= 1:
+                raise InputError(f"{name} is {share}; give a share between 0 and 1.")
+        check_seed(self.seed)
         if not 2 <= self.most_relations < self.nodes:
             raise InputError(
                 f"max_degree is {self.max_degree}; give 2 to {self.nodes - 1:,}, the other users."
@@ -137,30 +136,16 @@ class SocialModel:
 
 def law_of(model: SocialModel) -> Law:
     """Return the law of the relations."""
-    weight, counts = degree_classes(
-        model.nodes, model.mean_relations, model.exponent, model.most_relations
-    )
-    groups = _groups_asked(model, weight, counts)
-    weight, counts = weight[groups.order], counts[groups.order]
-    pull = pulls(weight, counts, groups.known)
+    law, known = _communities_asked(model)
+    counts = np.diff(law.user_first_rank)
+    pull = pulls(law.user_weight, counts, known)
     share = np.concatenate(([0.0], np.cumsum(pull * counts)))
-    first_place = _firsts(groups.places * counts)
-    return Law(
-        seed=model.seed,
-        n_users=model.nodes,
-        mutual=model.returned / (2.0 - model.returned),
-        user_weight=weight,
-        user_first_rank=_firsts(counts),
-        user_places=groups.places,
-        user_first_place=first_place,
-        user_inside=groups.inside,
-        window_first_place=first_place[groups.windows],
-        size=groups.sizes,
-        size_first_community=_firsts(groups.n_of_size),
-        size_first_place=_firsts(groups.n_of_size * groups.sizes),
-        pull_share=share / share[-1],
-        n_draws=round(share[-1] ** 2 / 2),
-    )
+    return law._replace(pull_share=share / share[-1], n_draws=round(share[-1] ** 2 / 2))
+
+
+def n_communities(law: Law) -> int:
+    """Return how many communities there are."""
+    return int(law.size_first_community[-1])
 
 
 def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tuple[Floats, Ints]:
@@ -192,50 +177,39 @@ def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tup
     return degrees[kept] * scale, counts[kept]
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Communities: classes of users in `order`, and `windows` of classes that share communities."""
-
-    order: Ints
-    places: Ints  # communities of each user of a class
-    inside: Floats  # expected degree in each of them
-    windows: Ints  # the class at which each begins, and the end
-    sizes: Ints
-    n_of_size: Ints
-    known: Floats  # expected relations of two users, by class, in all communities together
-
-    @property
-    def n_communities(self) -> int:
-        return int(self.n_of_size.sum())
-
-
-def n_communities(law: Law) -> int:
-    """Return how many communities there are."""
-    return int(law.size_first_community[-1])
-
-
-def _groups_asked(model: SocialModel, weight: Floats, counts: Ints) -> _Groups:
+def _communities_asked(model: SocialModel) -> tuple[Law, Floats]:
     """Return the communities; their sizes are scaled to reach a given number of them."""
-    if model.communities is None:
-        return _groups(model, weight, counts, 1.0)
+    classes = degree_classes(
+        model.nodes, model.mean_relations, model.exponent, model.most_relations
+    )
 
-    def groups(log_scale: float) -> _Groups:
-        return _groups(model, weight, counts, math.exp(log_scale))
+    def scaled(log_scale: float) -> tuple[Law, Floats]:
+        return _communities(model, *classes, math.exp(log_scale))
 
+    def count(log_scale: float) -> int:
+        return n_communities(scaled(log_scale)[0])
+
+    asked = model.communities
+    if asked is None:
+        return scaled(0.0)
     largest = math.log(model.nodes)
-    fewest, most = groups(largest).n_communities, groups(-largest).n_communities
-    if not fewest <= model.communities <= most:
+    fewest, most = count(largest), count(-largest)
+    if not fewest <= asked <= most:
         raise InputError(
-            f"communities is {model.communities:,}; {model.nodes:,} users of this degree and "
+            f"communities is {asked:,}; {model.nodes:,} users of this degree and "
             f"mixing make {fewest:,} to {most:,} of {LEAST_SIZE} to {MOST_SIZE:,} users."
         )
-    asked = model.communities
-    scale, _ = _bisect(-largest, largest, 40, lambda x: groups(x).n_communities >= asked)
-    return groups(scale)
+    scale, _ = _bisect(-largest, largest, 40, lambda x: count(x) >= asked)
+    return scaled(scale)
 
 
-def _groups(model: SocialModel, weight: Floats, counts: Ints, scale: float) -> _Groups:
-    """Return the communities, their sizes times `scale`."""
+def _communities(
+    model: SocialModel, weight: Floats, counts: Ints, scale: float
+) -> tuple[Law, Floats]:
+    """Return a law without draws across, the sizes of its communities times `scale`.
+
+    Also return the expected relations of two users, by class, in all communities together.
+    """
     most_inside = model.density * (model.largest - 1)
     # From the densest at one acquaintance to `density` at the most: a power law between.
     fall = math.log(DENSEST / model.density) / math.log(most_inside)
@@ -261,15 +235,26 @@ def _groups(model: SocialModel, weight: Floats, counts: Ints, scale: float) -> _
         inside[these] = np.minimum(inside[these], FULLEST * (size - 1))
         known[these, these] = _known(inside[these], places[these], counts[these])
     used = (np.array(n_of_size) > 0) & (model.mixing < 1)
-    return _Groups(
-        order=order,
-        places=places,
-        inside=inside,
-        windows=windows,
-        sizes=np.array(sizes, dtype=np.int64)[used],
-        n_of_size=np.array(n_of_size, dtype=np.int64)[used],
-        known=known,
+    size_of_each = np.array(sizes, dtype=np.int64)[used]
+    n_of_each = np.array(n_of_size, dtype=np.int64)[used]
+    first_place = _firsts(places * counts)
+    law = Law(
+        seed=model.seed,
+        n_users=model.nodes,
+        mutual=model.returned / (2.0 - model.returned),
+        user_weight=weight[order],
+        user_first_rank=_firsts(counts),
+        user_places=places,
+        user_first_place=first_place,
+        user_inside=inside,
+        window_first_place=first_place[windows],
+        size=size_of_each,
+        size_first_community=_firsts(n_of_each),
+        size_first_place=_firsts(n_of_each * size_of_each),
+        pull_share=np.ones(0),
+        n_draws=0,
     )
+    return law, known
 
 
 def _known(inside: Floats, places: Ints, counts: Ints) -> Floats:
