@@ -107,7 +107,7 @@ def social(n_users: int) -> Path:
     path = instances() / names.get(n_users, f"social{n_users}")
     if not path.exists():
         from meshwright.runtime.session import spark_session
-        from meshwright.workload.social import generate_social
+        from meshwright.workload.generate import generate_social
         from meshwright.workload.social_law import SocialModel
 
         generate_social(spark_session(), path, SocialModel(nodes=n_users, mean_degree=FRIENDS))

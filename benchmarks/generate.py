@@ -71,7 +71,7 @@ def zipf(nodes: int, alpha: float, memory: str) -> None:
 def social(nodes: int, memory: str) -> None:
     """Measure the generator of social graphs, including the start of Spark."""
     from meshwright.runtime.session import spark_session
-    from meshwright.workload.social import generate_social
+    from meshwright.workload.generate import generate_social
     from meshwright.workload.social_law import SocialModel
 
     def draw(out: Path) -> Manifest:

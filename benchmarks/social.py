@@ -90,7 +90,7 @@ def matrix(instance: Instance) -> csr_matrix:
 def generated(**parameters: float) -> csr_matrix:
     """Return the matrix of a generated graph."""
     from meshwright.storage.digest import unpack
-    from meshwright.workload.social import piece_firsts, piece_of_work
+    from meshwright.workload.generate import piece_firsts, piece_of_work
     from meshwright.workload.social_law import SocialModel, law_of
 
     model = SocialModel(**parameters)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ import pytest
 
 from meshwright.model.instance import Instance
 from meshwright.storage import open_dataset
-from meshwright.workload.social import generate_social
+from meshwright.workload.generate import generate_social
 from meshwright.workload.social_law import SocialModel
 
 

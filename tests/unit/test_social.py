@@ -6,7 +6,7 @@ import pytest
 
 from meshwright.errors import InputError
 from meshwright.storage.digest import unpack
-from meshwright.workload.social import piece_firsts, piece_of_work
+from meshwright.workload.generate import piece_firsts, piece_of_work
 from meshwright.workload.social_law import SocialModel, degree_classes, law_of, n_communities
 
 NEAR = 0.02  # of the mean degree

@@ -125,7 +125,7 @@ def social(
 ) -> None:
     """Friends or followers in communities; users are nodes and topics."""
     from meshwright.storage import refuse_overwrite
-    from meshwright.workload import social as stage
+    from meshwright.workload import generate as stage
     from meshwright.workload.social_law import SocialModel, law_of
 
     model = SocialModel(**given(context))

@@ -1,9 +1,13 @@
-"""Synthetic workloads: nodes draw topics whose popularity is Zipf, exponential or uniform.
+"""Synthetic workloads: topics of Zipf, exponential or uniform popularity, and social graphs.
 
-Papers 1 and 2 evaluate on these. A node draws a size uniformly from A-B, then that many distinct
-topics with probability proportional to q: rank^-alpha (zipf), exp(-rate * rank / |T|) (expo) or
-constant (unif), by one of the two laws of `kernels/draws.py`. For the conditional law the single
+A node draws a size uniformly from A-B, then that many distinct topics with probability proportional
+to q: rank^-alpha (zipf), exp(-rate * rank / |T|) (expo) or constant (unif), by one of the two laws
+of `kernels/draws.py`; papers 1 and 2 evaluate on these. For the conditional law the single
 probabilities are q / sum(q), as in paper 2, where they are a distribution over the topics.
+
+Users of a social graph are nodes and topics; `social_law.py` has the model. Tasks take numbered
+pieces of work (a run of communities, a run of draws across) and need nothing but the law; one
+shuffle then brings together the subscriptions of each user, as for an edge list.
 """
 
 from __future__ import annotations
@@ -18,16 +22,22 @@ from pyspark.sql import SparkSession
 
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import MOST_IDS
+from meshwright.model.method import check_seed
 from meshwright.runtime.machine import machine_memory
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK, pack
-from meshwright.workload.names import numbered_names
+from meshwright.workload.kernels import draws as kernel
+from meshwright.workload.kernels.social import Ints, Law, across, inside
+from meshwright.workload.names import Batches, numbered_names
+from meshwright.workload.social_law import SocialModel, law_of, n_communities
 from meshwright.workload.tables import (
-    SUBSCRIPTIONS,
-    PairBatches,
+    KEYS,
+    PARTITION_ROWS,
+    pair_rows,
     publish_workload,
+    write_distinct,
     write_subscriptions,
 )
 
@@ -36,8 +46,11 @@ DRAWS = ("successive", "conditional")
 DEFAULT_RATE = 10.0
 N_STEPS = 2
 BLOCKS_AT_ONCE = 32  # 8,192 nodes a kernel call: a few MB of arrays
+PAIRS_AT_ONCE = 1 << 20  # of a community's users, a kernel call: 8 MB of relations at most
+DRAWS_AT_ONCE = 1 << 18
+TASKS_PER_PARTITION = 4  # communities take longer than draws
 
-Floats = npt.NDArray[np.float64]
+Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
 
 
 def generate(
@@ -58,29 +71,33 @@ def generate(
 ) -> Manifest:
     """Write a synthetic workload; the same arguments give the same digest anywhere.
 
-    Parameters
-    ----------
-    family
-        ``zipf`` (needs `alpha`), ``expo`` (`rate`, 10 unless given) or ``unif``.
-    subscriptions
-        The least and the most topics a node wants.
-    draw
-        ``successive`` or ``conditional``.
-
+    The family ``zipf`` needs `alpha`, ``expo`` takes `rate` (10 unless given), ``unif`` neither.
+    `subscriptions` is the least and the most topics that a node wants.
     """
     check_arguments(family, nodes, topics, subscriptions, alpha, rate, draw, seed)
     weights = popularity(family, topics, alpha=alpha, rate=rate)
     low, high = subscriptions
     progress = progress or no_progress()
     draw_nodes = drawer(draw, weights, low, high, seed)
-    partitions = partitions or max(parallelism(spark), nodes * (low + high) // 2 // 4_000_000)
+    partitions = partitions or max(parallelism(spark), nodes * (low + high) // 2 // PARTITION_ROWS)
     n_blocks = -(-nodes // BLOCK)
+
+    def pairs_of(batches: Batches) -> Iterator[Ints]:
+        for batch in batches:
+            blocks = batch.column(0).to_numpy()
+            for start in range(0, len(blocks), BLOCKS_AT_ONCE):
+                some = blocks[start : start + BLOCKS_AT_ONCE]  # consecutive, as spark.range is
+                first, end = int(some[0]) * BLOCK, min(nodes, (int(some[-1]) + 1) * BLOCK)
+                sizes, wanted = draw_nodes(first, end - first)
+                yield pack(np.repeat(np.arange(first, end, dtype=np.int32), sizes), wanted)
+
+    def draw_blocks(batches: Batches, results: Path) -> Batches:
+        return pair_rows(pairs_of(batches), results)
+
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
-            results = stage.scratch("task-results")
-            rows = blocks.mapInArrow(_pairs_of_blocks(draw_nodes, nodes, results), SUBSCRIPTIONS)
-            written = write_subscriptions(rows, results, stage)
+            written = write_subscriptions(blocks, draw_blocks, stage)
         parameters = {
             "family": family,
             "nodes": nodes,
@@ -92,20 +109,51 @@ def generate(
             "seed": seed,
         }
         with progress.step("writing the names"):
-            return publish_workload(
-                spark,
-                stage,
-                written,
-                numbered_names(spark, "node", nodes, partitions),
-                numbered_names(spark, "topic", topics, partitions),
-                partitions=partitions,
-                facts={"source": [f"generate {family}"], "parameters": parameters},
-            )
+            node_names = numbered_names(spark, "node", nodes, partitions)
+            topic_names = numbered_names(spark, "topic", topics, partitions)
+            facts = {"source": [f"generate {family}"], "parameters": parameters}
+            return publish_workload(stage, written, node_names, topic_names, partitions, facts)
+
+
+def generate_social(
+    spark: SparkSession,
+    out: str | Path,
+    model: SocialModel,
+    *,
+    partitions: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write a synthetic social graph; the same model gives the same digest anywhere."""
+    law = law_of(model)
+    firsts = piece_firsts(law)
+    progress = progress or no_progress()
+    n_expected = round(model.nodes * model.mean_degree)
+    partitions = partitions or max(parallelism(spark), n_expected // PARTITION_ROWS)
+
+    def relations(batches: Batches) -> Batches:
+        for batch in batches:
+            for piece in batch.column(0).to_pylist():
+                yield pa.RecordBatch.from_pydict({"key": piece_of_work(law, firsts, piece)})
+
+    with staging(Path(out), "workload", force=force) as stage:
+        with progress.step(f"relating {model.nodes:,} users"):
+            tasks = max(1, min(TASKS_PER_PARTITION * partitions, firsts[-1]))
+            keys = spark.range(0, firsts[-1], 1, tasks).mapInArrow(relations, KEYS)
+            written = write_distinct(keys, model.nodes, partitions, stage, drop_self_loops=True)
+        with progress.step("writing the names"):
+            users = numbered_names(spark, "user", model.nodes, partitions)
+            facts = {
+                "n_communities": n_communities(law),
+                "source": ["generate social"],
+                "parameters": model.as_dict(),
+            }
+            return publish_workload(stage, written, users, users, partitions, facts)
 
 
 def popularity(
     family: str, n_topics: int, *, alpha: float | None = None, rate: float | None = None
-) -> Floats:
+) -> kernel.Floats:
     """Return each topic's weight q, by rank, topic 0 the most popular.
 
     Examples
@@ -137,18 +185,13 @@ def popularity(
     return np.asarray(ranks**-alpha)
 
 
-Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
-
-
-def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
+def drawer(draw: str, weights: kernel.Floats, low: int, high: int, seed: int) -> Draw:
     """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
-    from meshwright.workload.kernels import draws as kernel
-
     sizes = kernel.Sizes(seed, low, high)
-    shares = weights / weights.sum()
     if draw == "successive":
         popularity = kernel.new_popularity(weights)
         return lambda first, count: kernel.draw_successive(sizes, popularity, first, count)
+    shares = weights / weights.sum()
     odds = shares / (1 - shares) if len(shares) > 1 else np.ones(1)
     table_bytes = 8 * (len(odds) + 1) * (high + 1)
     if table_bytes > machine_memory() // 8:
@@ -159,24 +202,6 @@ def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
         )
     chances = kernel.Chances(odds, kernel.log_sums(odds, high))
     return lambda first, count: kernel.draw_conditional(sizes, chances, first, count)
-
-
-def _pairs_of_blocks(
-    draw_nodes: Draw, n_nodes: int, results: Path
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def pairs_of_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = PairBatches(results)
-        for batch in batches:
-            blocks = batch.column(0).to_numpy()
-            for start in range(0, len(blocks), BLOCKS_AT_ONCE):
-                some = blocks[start : start + BLOCKS_AT_ONCE]  # consecutive, as spark.range is
-                first, end = int(some[0]) * BLOCK, min(n_nodes, (int(some[-1]) + 1) * BLOCK)
-                sizes, topics = draw_nodes(first, end - first)
-                nodes = np.repeat(np.arange(first, end, dtype=np.int32), sizes)
-                yield out.take(pack(nodes, topics))
-        out.finish()
-
-    return pairs_of_blocks
 
 
 def check_arguments(
@@ -205,5 +230,28 @@ def check_arguments(
             f"a node cannot want {high} of {topics} topics. "
             "Lower --subscriptions or raise --topics."
         )
-    if not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed}; give a whole number from 0 to 2^63 - 1.")
+    check_seed(seed)
+
+
+def piece_firsts(law: Law) -> list[int]:
+    """Return the first piece of work of each size of community, that of the draws, and the end."""
+    n_of_size = np.diff(law.size_first_community)
+    counts = [-(-int(n) // _at_once(int(s))) for s, n in zip(law.size, n_of_size, strict=True)]
+    counts.append(-(-law.n_draws // DRAWS_AT_ONCE))
+    return [0, *np.cumsum(counts).tolist()]
+
+
+def piece_of_work(law: Law, firsts: list[int], piece: int) -> Ints:
+    """Return the packed subscriptions of one piece."""
+    at = int(np.searchsorted(firsts, piece, side="right")) - 1
+    if at == len(law.size):
+        first = (piece - firsts[at]) * DRAWS_AT_ONCE
+        return np.asarray(across(law, first, min(law.n_draws, first + DRAWS_AT_ONCE)))
+    many = _at_once(int(law.size[at]))
+    first = int(law.size_first_community[at]) + (piece - firsts[at]) * many
+    end = min(int(law.size_first_community[at + 1]), first + many)
+    return np.asarray(inside(law, first, end))
+
+
+def _at_once(size: int) -> int:
+    return max(1, PAIRS_AT_ONCE // (size * size))

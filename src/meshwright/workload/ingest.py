@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
@@ -25,10 +25,9 @@ from meshwright.workload.records import RECORDS, Reading, read_records
 from meshwright.workload.tables import (
     PARTITION_ROWS,
     Written,
-    distinct_pairs,
     packed,
     publish_workload,
-    write_subscriptions,
+    write_distinct,
 )
 
 N_STEPS = 5
@@ -52,24 +51,11 @@ def ingest(
 ) -> Manifest:
     """Read subscriptions from files and write them as a workload.
 
-    Parameters
-    ----------
-    sources
-        Files, globs, or directories of Parquet parts.
-    format
-        One of ``csv tsv jsonl parquet edges mosquitto-log``; guessed from the file name if None.
-    node, topic
-        The columns; for a Mosquitto log `node` is the broker's name.
-    directed
-        For edges: True, ``a b`` means a wants b; False, friends want each other.
-    max_rejected
-        The largest share of rows that may be wrong.
-
-    Raises
-    ------
-    InputError
-        Names everything wrong with the sources, or the first ten rejected rows.
-
+    `sources` are files, globs, or directories of Parquet parts; `format` is one of `FORMATS`,
+    guessed from the file name if None. `node` and `topic` are the columns; for a Mosquitto log
+    `node` is the broker's name. Edges need `directed`: True if ``a b`` means that a wants b, False
+    if friends want each other. `max_rejected` is the largest share of rows that may be wrong.
+    InputError names everything wrong with the sources, or the first ten rejected rows.
     """
     if not 0 <= max_rejected <= 1:
         raise InputError(f"max_rejected is {max_rejected}; give a share between 0 and 1.")
@@ -84,23 +70,21 @@ def ingest(
         "directed": directed,
         "max_rejected": max_rejected,
     }
-    facts = {"source": [source.shown for source in files], "parameters": parameters}
     with staging(target, "workload", force=force) as stage, reading(files):
         run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected)
         run.read(Reading(node, topic, header))
         nodes, topics = run.number()
         written = run.join(nodes, topics, undirected=directed is False)
         run.reject(written)
-        node_names = nodes.names(spark)
-        return publish_workload(
-            spark,
-            stage,
-            written,
-            node_names,
-            node_names if topics is nodes else topics.names(spark),
-            partitions=run.partitions,
-            facts={"n_rejected": run.n_rejected, "n_self_loops": run.n_self_loops, **facts},
-        )
+        facts = {
+            "n_rejected": run.n_rejected,
+            "n_self_loops": run.n_self_loops,
+            "source": [source.shown for source in files],
+            "parameters": parameters,
+        }
+        node_names = nodes.names()
+        topic_names = node_names if topics is nodes else topics.names()
+        return publish_workload(stage, written, node_names, topic_names, run.partitions, facts)
 
 
 @dataclass
@@ -113,26 +97,21 @@ class _Run:
     kind: str
     progress: Progress
     max_rejected: float
-    n_malformed: int = 0
-    n_rejected: int = 0
-    n_self_loops: int = 0
-
-    def __post_init__(self) -> None:
-        self.partitions = parallelism(self.spark)
 
     def read(self, how: Reading) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
+        self.partitions = parallelism(self.spark)
         with self.progress.step("reading"):
-            self.records = read_records(self.spark, self.files, self.kind, how)
-            if self.kind == "parquet":
-                self.n_records = self.records.count()
-                return
-            place = self.stage.scratch("records")
-            self.records.write.parquet(uri(place))
-            self.records = read_parquet(self.spark, place, schema=RECORDS)
-            counts = self.records.agg(F.count(F.lit(1)), F.count("reason")).collect()
-            self.n_records, self.n_malformed = counts[0]
-        self._stop_when_too_many(self.n_malformed, self._malformed())
+            records = read_records(self.spark, self.files, self.kind, how)
+            if self.kind != "parquet":
+                place = self.stage.scratch("records")
+                records.write.parquet(uri(place))
+                records = read_parquet(self.spark, place, schema=RECORDS)
+            counts = records.agg(F.count(F.lit(1)), F.count("reason")).collect()
+            self.n_records, n_malformed = counts[0]
+        self.usable = records.where("reason is null")
+        self.rejected = _rejected(records.where("reason is not null"), "record", "reason")
+        self._stop_when_too_many(n_malformed)
 
     def number(self) -> tuple[NameIds, NameIds]:
         """Give ids to nodes and topics; in edge lists every user is both."""
@@ -140,19 +119,19 @@ class _Run:
             nodes = self._number("node")
         with self.progress.step("numbering the topics"):
             topics = nodes if self.kind == "edges" else self._number("topic")
-            self.first_numbering = nodes, topics
             if nodes.n_problems or topics.n_problems:
                 # A row with a bad name is rejected as a whole: its other name must not stay.
-                nodes = self._number("node", again=True)
-                topics = nodes if self.kind == "edges" else self._number("topic", again=True)
+                self._reject_badly_named(nodes, topics)
+                nodes = self._number("node", "-again")
+                topics = nodes if self.kind == "edges" else self._number("topic", "-again")
         return nodes, topics
 
     def join(self, nodes: NameIds, topics: NameIds, *, undirected: bool) -> Written:
         """Turn names into ids and write the distinct subscriptions."""
         pairs = (
-            _keyed(self._usable(), nodes, topics)
-            .join(nodes.ids(self.spark).toDF("node_key", "node_id"), "node_key")
-            .join(topics.ids(self.spark).toDF("topic_key", "topic_id"), "topic_key")
+            _keyed(self.usable, nodes, topics)
+            .join(nodes.ids().toDF("node_key", "node_id"), "node_key")
+            .join(topics.ids().toDF("topic_key", "topic_id"), "topic_key")
             .select("node_id", "topic_id")
         )
         copies = 1
@@ -162,74 +141,53 @@ class _Run:
         with self.progress.step("making the subscriptions distinct"):
             keys = pairs.select(packed("node_id", "topic_id").alias("key"))
             partitions = max(self.partitions, self.n_records * copies // PARTITION_ROWS)
-            results = self.stage.scratch("task-results")
-            rows = distinct_pairs(
-                keys, nodes.count, partitions, results, drop_self_loops=self.kind == "edges"
+            edges = self.kind == "edges"
+            written = write_distinct(
+                keys, nodes.count, partitions, self.stage, drop_self_loops=edges
             )
-            written = write_subscriptions(rows, results, self.stage)
-        self.n_rejected = self.n_records - written.n_read // copies
+        n_joined = written.n_subscriptions + written.n_self_loops + written.n_duplicates
+        self.n_rejected = self.n_records - n_joined // copies
         self.n_self_loops = written.n_self_loops // copies
         return written
 
     def reject(self, written: Written) -> None:
         """Write the rejected rows; raise InputError if they are too many."""
         with self.progress.step("listing what is rejected"):
-            rejected = self._malformed()
-            if self.n_rejected > self.n_malformed:
-                rejected = rejected.unionByName(self._badly_named())
-            self._stop_when_too_many(self.n_rejected, rejected)
+            self._stop_when_too_many(self.n_rejected)
             if written.n_subscriptions == 0:
                 raise InputError(self._nothing_found())
-            rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
+            self.rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
 
-    def _number(self, what: str, *, again: bool = False) -> NameIds:
-        rows = self._usable() if again else self._parsed()
-        raw = rows.select(F.col(what).alias("name"))
+    def _number(self, what: str, again: str = "") -> NameIds:
+        raw = self.usable.select(F.col(what).alias("name"))
         if self.kind == "edges":
-            raw = raw.union(rows.select(F.col("topic").alias("name")))
-        directory = self.stage.scratch(f"{what}-names{'-again' if again else ''}")
-        return number_names(self.spark, raw, directory, what=what, partitions=self.partitions)
+            raw = raw.union(self.usable.select(F.col("topic").alias("name")))
+        directory = self.stage.scratch(f"{what}-names{again}")
+        return number_names(raw, directory, what=what, partitions=self.partitions)
 
-    def _parsed(self) -> DataFrame:
-        return self.records if self.kind == "parquet" else self.records.where("reason is null")
-
-    def _usable(self) -> DataFrame:
-        """Return the rows of which both names can be used."""
-        if not any(names.n_problems for names in self.first_numbering):
-            return self._parsed()
-        return self._judged().where("node_problem is null and topic_problem is null")
-
-    def _malformed(self) -> DataFrame:
-        wrong = self.records.where("reason is not null")
-        return wrong.select(path_of(F.col("source")).alias("source"), "record", "reason")
-
-    def _judged(self) -> DataFrame:
-        """Return the rows with the problem of each name, or null."""
-        rows = _keyed(self._parsed(), *self.first_numbering)
-        for what, names in zip(("node", "topic"), self.first_numbering, strict=True):
-            problems = names.problems(self.spark).toDF(f"{what}_key", f"{what}_problem")
+    def _reject_badly_named(self, nodes: NameIds, topics: NameIds) -> None:
+        """Move rows with a name that cannot be used from `usable` to `rejected`."""
+        rows = _keyed(self.usable, nodes, topics)
+        for what, names in (("node", nodes), ("topic", topics)):
+            problems = names.problems.toDF(f"{what}_key", f"{what}_problem")
             rows = rows.join(problems, f"{what}_key", "left")
-        return rows.drop("node_key", "topic_key")
-
-    def _badly_named(self) -> DataFrame:
-        """Return the rows whose names cannot be used, with the reason."""
+        rows = rows.drop("node_key", "topic_key")
         reason = F.concat_ws(
             "; ",
             F.concat(F.lit("node "), F.col("node_problem")),
             F.concat(F.lit("topic "), F.col("topic_problem")),
         )
-        names = F.struct(
-            F.make_valid_utf8("node").alias("node"), F.make_valid_utf8("topic").alias("topic")
-        )
-        record = F.to_json(names, {"ignoreNullFields": "false"})
-        wrong = self._judged().where("node_problem is not null or topic_problem is not null")
-        source = path_of(F.col("source"))
-        return wrong.select(source.alias("source"), record.alias("record"), reason.alias("reason"))
+        both = F.struct(*[F.make_valid_utf8(what).alias(what) for what in ("node", "topic")])
+        record = F.to_json(both, {"ignoreNullFields": "false"})
+        wrong = rows.where("node_problem is not null or topic_problem is not null")
+        wrong = _rejected(wrong, record.alias("record"), reason.alias("reason"))
+        self.rejected = self.rejected.unionByName(wrong)
+        self.usable = rows.where("node_problem is null and topic_problem is null")
 
-    def _stop_when_too_many(self, n_rejected: int, rejected: DataFrame) -> None:
+    def _stop_when_too_many(self, n_rejected: int) -> None:
         if n_rejected <= self.max_rejected * self.n_records:
             return
-        first = rejected.limit(SHOWN_REJECTED).collect()
+        first = self.rejected.limit(SHOWN_REJECTED).collect()
         shown = [f"  {row['source']}: {row['reason']}: {_brief(row['record'])}" for row in first]
         raise InputError(
             f"{n_rejected:,} of {self.n_records:,} rows are wrong, more than --max-rejected "
@@ -253,6 +211,10 @@ def _keyed(rows: DataFrame, nodes: NameIds, topics: NameIds) -> DataFrame:
     """Return rows with the keys of their names."""
     node, topic = name_key("node", nodes.salt), name_key("topic", topics.salt)
     return rows.select("*", node.alias("node_key"), topic.alias("topic_key"))
+
+
+def _rejected(rows: DataFrame, record: Column | str, reason: Column | str) -> DataFrame:
+    return rows.select(path_of(F.col("source")).alias("source"), record, reason)
 
 
 def _check_options(kind: str, directed: bool | None, node: str | None, topic: str | None) -> None:

@@ -8,16 +8,14 @@ another salt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import MOST_IDS
@@ -30,16 +28,10 @@ BROADCAST_NAMES = 4_000_000  # 16 bytes each in the tasks; above that Spark join
 PARTITION_NAMES = 50_000  # below that a further partition costs more than it sorts
 SALTS = 8
 
-_CHECKED = StructType().add("key", "long").add("name", "string").add("problem", "string")
-_NUMBERED = (
-    StructType()
-    .add("part", "integer")
-    .add("position", "long")
-    .add("name", "string")
-    .add("key", "long")
-    .add("first", "boolean")
-)
-_BLOCKS = StructType().add("block", "long").add("digest", "binary")
+PART_BITS = 33  # of Spark's monotonically increasing ids: the rows of a partition
+_CHECKED = "key long, name string, problem string"
+
+Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,33 +44,22 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class NameIds:
-    """Numbered names on disk, in sorted parts; `offsets` holds the first id of each part."""
+    """The ids of names as they were read; `salt` gives the keys of the names."""
 
     count: int
     n_problems: int
     salt: int
-    offsets: Mapping[int, int]
-    directory: Path
+    problems: DataFrame  # (key, problem) of each name that cannot be used
+    numbered: DataFrame  # (id, name, keys): raw names with one NFC form share an id
 
-    def ids(self, spark: SparkSession) -> DataFrame:
+    def ids(self) -> DataFrame:
         """Return (key, id) of each name as it was read."""
-        frame = self._numbered(spark).select("key", "id")
+        frame = self.numbered.select(F.explode("keys").alias("key"), "id")
         return F.broadcast(frame) if self.count <= BROADCAST_NAMES else frame
 
-    def names(self, spark: SparkSession) -> Names:
+    def names(self) -> Names:
         """Return each name once."""
-        return Names(self.count, self._numbered(spark).where("first").select("id", "name"))
-
-    def problems(self, spark: SparkSession) -> DataFrame:
-        """Return (key, problem) of each name that cannot be used."""
-        checked = read_parquet(spark, self.directory / "checked", schema=_CHECKED)
-        return checked.where("problem is not null").select("key", "problem")
-
-    def _numbered(self, spark: SparkSession) -> DataFrame:
-        frame = read_parquet(spark, self.directory / "numbered", schema=_NUMBERED)
-        first_ids = F.create_map(*[F.lit(x) for pair in self.offsets.items() for x in pair])
-        offset = first_ids[F.col("part")] if self.offsets else F.lit(0)
-        return frame.withColumn("id", (offset + F.col("position")).cast("int"))
+        return Names(self.count, self.numbered.select("id", "name"))
 
 
 def numbered_names(spark: SparkSession, prefix: str, count: int, partitions: int) -> Names:
@@ -94,25 +75,33 @@ def name_key(column: str, salt: int) -> Column:
     return F.xxhash64(F.lit(salt), F.col(column))
 
 
-def number_names(
-    spark: SparkSession, raw: DataFrame, directory: Path, *, what: str, partitions: int
-) -> NameIds:
+def number_names(raw: DataFrame, directory: Path, *, what: str, partitions: int) -> NameIds:
     """Check, sort and number the distinct values of `raw`'s one column `name`."""
-    directory.mkdir(parents=True)
-    salt, n_raw, n_problems = _check_names(spark, raw, directory)
-    checked = read_parquet(spark, directory / "checked", schema=_CHECKED)
+    checked, salt, n_raw, n_problems = _check_names(raw, directory / "checked")
     partitions = max(1, min(partitions, n_raw // PARTITION_NAMES))
-    good = checked.where("problem is null").select("name", "key")
-    ordered = good.repartitionByRange(partitions, "name").sortWithinPartitions("name", "key")
-    ordered.mapInArrow(_number, _NUMBERED).write.parquet(uri(directory / "numbered"))
-    numbered = read_parquet(spark, directory / "numbered", schema=_NUMBERED)
-    counts = numbered.groupBy("part").agg(F.max("position").alias("last")).collect()
-    offsets, total = {}, 0
-    for part, last in sorted((row["part"], row["last"]) for row in counts):
-        offsets[part] = total
-        total += last + 1
-    refuse_too_many(total, what)
-    return NameIds(total, n_problems, salt, offsets, directory)
+    good = checked.where("problem is null").groupBy("name").agg(F.collect_list("key").alias("keys"))
+    ordered = good.repartitionByRange(partitions, "name").sortWithinPartitions("name")
+    numbered, count = number_rows(ordered, directory / "numbered", "id")
+    refuse_too_many(count, what)
+    problems = checked.where("problem is not null").select("key", "problem")
+    return NameIds(count, n_problems, salt, problems, numbered)
+
+
+def number_rows(ordered: DataFrame, place: Path, column: str) -> tuple[DataFrame, int]:
+    """Write rows that are sorted over all partitions; return them with ids, and their number."""
+    # The high bits of a row's number are its partition, the low bits its place there.
+    ordered = ordered.withColumn("row", F.monotonically_increasing_id())
+    ordered.write.parquet(uri(place))
+    rows = read_parquet(ordered.sparkSession, place, schema=ordered.schema)
+    part = F.shiftright("row", PART_BITS).cast("int")
+    counts = rows.groupBy(part.alias("part")).count().orderBy("part").collect()
+    first_ids, total = {-1: 0}, 0  # Spark's maps cannot be empty; no part is -1
+    for row in counts:
+        first_ids[row["part"]] = total
+        total += row["count"]
+    first_id = F.create_map(*[F.lit(x) for pair in first_ids.items() for x in pair])[part]
+    within = F.col("row").bitwiseAND(F.lit((1 << PART_BITS) - 1))
+    return rows.withColumn(column, (first_id + within).cast("int")).drop("row"), total
 
 
 def refuse_too_many(count: int, what: str) -> None:
@@ -128,16 +117,15 @@ def digest_of_names(names: DataFrame, partitions: int) -> str:
     """Return the digest of (id, name), hashed block by block in the tasks."""
     block = F.shiftright("id", BLOCK_BITS)
     parted = names.repartition(partitions, block).sortWithinPartitions("id")
-    rows = parted.mapInArrow(_hash_names, _BLOCKS).collect()
+    rows = parted.mapInArrow(_hash_names, "block long, digest binary").collect()
     return combine((row["block"], bytes(row["digest"])) for row in rows)
 
 
-def _check_names(spark: SparkSession, raw: DataFrame, directory: Path) -> tuple[int, int, int]:
+def _check_names(raw: DataFrame, place: Path) -> tuple[DataFrame, int, int, int]:
     """Write (key, name, problem) of each distinct raw name.
 
-    Return the salt under which all keys differ, the number of names, and of names with problems.
+    Return them, the salt under which all keys differ, and the number of names and of problems.
     """
-    place = directory / "checked"
     for salt in range(SALTS):
         keyed = raw.distinct().select(
             name_key("name", salt).alias("key"),
@@ -145,34 +133,27 @@ def _check_names(spark: SparkSession, raw: DataFrame, directory: Path) -> tuple[
             F.col("name").cast("binary").alias("name"),
         )
         keyed.mapInArrow(_normalise, _CHECKED).write.mode("overwrite").parquet(uri(place))
-        checked = read_parquet(spark, place, schema=_CHECKED)
-        per_key = checked.groupBy("key").agg(
-            F.count(F.lit(1)).alias("names"), F.count("problem").alias("problems")
-        )
-        counts = per_key.agg(F.sum("names"), F.count(F.lit(1)), F.sum("problems"))
-        n_raw, n_keys, n_problems = (count or 0 for count in counts.collect()[0])
-        if n_keys == n_raw:
-            return salt, n_raw, n_problems
+        checked = read_parquet(raw.sparkSession, place, schema=_CHECKED)
+        counts = checked.agg(F.count("key"), F.count_distinct("key"), F.count("problem"))
+        n_names, n_keys, n_problems = counts.collect()[0]
+        if n_keys == n_names:
+            return checked, salt, n_names, n_problems
     raise SparkError(f"names share a 64-bit key under {SALTS} salts; this should not happen.")
 
 
 def _problem(name: Column) -> Column:
     """Return why a name cannot be used, or null."""
     length = F.octet_length(name)
+    too_long = F.format_string(f"is %d bytes long, {LONGEST_NAME} at most", length)
     return (
-        F.when(name.isNull() | (length == 0), F.lit("is empty"))
-        .when(~F.is_valid_utf8(name), F.lit("is not valid UTF-8"))
-        .when(
-            length > LONGEST_NAME,
-            F.concat(
-                F.lit("is "), length.cast("string"), F.lit(f" bytes long, {LONGEST_NAME} at most")
-            ),
-        )
-        .when(name.rlike("[\\x00-\\x1f\\x7f-\\x9f]"), F.lit("holds control characters"))
+        F.when(name.isNull() | (length == 0), "is empty")
+        .when(~F.is_valid_utf8(name), "is not valid UTF-8")
+        .when(length > LONGEST_NAME, too_long)
+        .when(name.rlike("[\\x00-\\x1f\\x7f-\\x9f]"), "holds control characters")
     )
 
 
-def _normalise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _normalise(batches: Batches) -> Batches:
     """Bring good names to NFC; replace names with problems by empty text."""
     for batch in batches:
         problem = batch.column("problem")
@@ -182,44 +163,14 @@ def _normalise(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # NFC may grow a name past the limit, which a broker would refuse.
         grown = pc.and_(good, pc.greater(pc.binary_length(name), LONGEST_NAME))
         problem = pc.if_else(grown, f"is over {LONGEST_NAME} bytes long in NFC", problem)
-        yield pa.RecordBatch.from_arrays([batch.column("key"), name, problem], names=_CHECKED.names)
+        columns = {"key": batch.column("key"), "name": name, "problem": problem}
+        yield pa.RecordBatch.from_pydict(columns)
 
 
-def _number(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Number the sorted names of one partition; raw names with one NFC form share a number."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    part = context.partitionId() if context else 0
-    position, last = -1, None
-    for batch in batches:
-        names = batch.column("name")
-        if len(names) == 0:
-            continue
-        first = np.ones(len(names), dtype=bool)
-        first[1:] = pc.not_equal(names[1:], names[:-1]).to_numpy(zero_copy_only=False)
-        first[0] = names[0].as_py() != last
-        positions = position + np.cumsum(first)
-        position, last = int(positions[-1]), names[-1].as_py()
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array(np.full(len(names), part, dtype=np.int32)),
-                pa.array(positions.astype(np.int64)),
-                names,
-                batch.column("key"),
-                pa.array(first),
-            ],
-            names=_NUMBERED.names,
-        )
-
-
-def _hash_names(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    parts = list(batches)
-    if not parts:
-        return
-    table = pa.Table.from_batches(parts)
-    names = table.column("name").combine_chunks()
-    found = list(name_blocks(table.column("id").to_numpy(), names))
-    blocks = pa.array([block for block, _ in found], pa.int64())
-    digests = pa.array([digest for _, digest in found], pa.binary())
-    yield pa.RecordBatch.from_arrays([blocks, digests], names=_BLOCKS.names)
+def _hash_names(batches: Batches) -> Batches:
+    parts = [batch for batch in batches if len(batch)]
+    if parts:
+        table = pa.Table.from_batches(parts)
+        ids, names = table.column("id").to_numpy(), table.column("name").combine_chunks()
+        blocks, digests = zip(*name_blocks(ids, names), strict=True)
+        yield pa.RecordBatch.from_pydict({"block": blocks, "digest": digests})

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import read_parquet, uri
@@ -20,16 +19,11 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, open_dataset, staging
 from meshwright.workload.names import number_names
-from meshwright.workload.tables import (
-    distinct_pairs,
-    packed,
-    publish_workload,
-    write_subscriptions,
-)
+from meshwright.workload.tables import packed, publish_workload, write_distinct
 
 N_STEPS = 3
 BROADCAST_USERS = 1_000_000
-_LEVEL = StructType().add("node", "integer")
+_LEVEL = "node int"
 
 
 def sample(
@@ -57,18 +51,12 @@ def sample(
     subscriptions = read_parquet(spark, source / "subscriptions.parquet")
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step("visiting users breadth-first"):
-            walk = _Walk(spark, stage, nodes_table, subscriptions, seed)
+            walk = _Walk(stage, nodes_table, subscriptions, seed)
             walk.visit(nodes, seeds)
         with progress.step("numbering the sample"):
-            visited = nodes_table.join(walk.visited(), "node")
-            numbered = number_names(
-                spark,
-                visited.select("name"),
-                stage.scratch("names"),
-                what="user",
-                partitions=partitions,
-            )
-            users = numbered.names(spark)
+            names = nodes_table.join(walk.visited(), "node").select("name")
+            directory = stage.scratch("names")
+            users = number_names(names, directory, what="user", partitions=partitions).names()
             ids = nodes_table.join(users.frame, "name").select("node", "id")
             ids = F.broadcast(ids) if users.count <= BROADCAST_USERS else ids
         with progress.step("keeping their subscriptions"):
@@ -77,56 +65,37 @@ def sample(
                 .join(ids.toDF("topic", "new_topic"), "topic")
                 .select(packed("new_node", "new_topic").alias("key"))
             )
-            results = stage.scratch("task-results")
-            rows = distinct_pairs(pairs, users.count, partitions, results)
-            written = write_subscriptions(rows, results, stage)
-            parameters = {
-                "nodes": nodes,
-                "seeds": seeds,
-                "seed": seed,
-                "workload_digest": manifest["digest"],
-            }
+            written = write_distinct(pairs, users.count, partitions, stage)
+            parameters = {"nodes": nodes, "seeds": seeds, "seed": seed}
+            parameters["workload_digest"] = manifest["digest"]
             facts = {"source": [str(workload)], "parameters": parameters}
-            return publish_workload(
-                spark, stage, written, users, users, partitions=partitions, facts=facts
-            )
+            return publish_workload(stage, written, users, users, partitions, facts)
 
 
 class _Walk:
     """The visited users, one written frame per level."""
 
     def __init__(
-        self,
-        spark: SparkSession,
-        stage: Staging,
-        nodes: DataFrame,
-        subscriptions: DataFrame,
-        seed: int,
+        self, stage: Staging, nodes: DataFrame, subscriptions: DataFrame, seed: int
     ) -> None:
-        self._spark = spark
+        self._spark = nodes.sparkSession
         self._stage = stage
         self._levels: list[Path] = []
         self._count = 0
-        self._n_written = 0
         both = subscriptions.select("node", "topic").union(subscriptions.select("topic", "node"))
         both.distinct().write.parquet(uri(stage.scratch("relation")))
-        self._relation = read_parquet(spark, stage.scratch("relation"))
+        self._relation = read_parquet(self._spark, stage.scratch("relation"))
         # Hash first, id second: an order of start users that no partitioning can change.
         self._start_order = nodes.select(F.xxhash64(F.lit(seed), "node").alias("hash"), "node")
 
     def visit(self, n_nodes: int, n_seeds: int) -> None:
         """Visit exactly `n_nodes` users."""
-        found = self._keep(self._starts(n_seeds), n_nodes)
+        self._keep(self._starts(n_seeds), n_nodes)
         while self._count < n_nodes:
             frontier = read_parquet(self._spark, self._levels[-1], schema=_LEVEL)
-            reached = self._relation.join(F.broadcast(frontier), "node").select(
-                F.col("topic").alias("node")
-            )
-            found = self._keep(
-                reached.distinct().join(self.visited(), "node", "left_anti"), n_nodes
-            )
-            if found == 0:
-                self._levels.pop()
+            reached = self._relation.join(F.broadcast(frontier), "node").select("topic").distinct()
+            new = reached.toDF("node").join(self.visited(), "node", "left_anti")
+            if self._keep(new, n_nodes) == 0:
                 self._keep(self._starts(1), n_nodes)
 
     def visited(self) -> DataFrame:
@@ -141,8 +110,7 @@ class _Walk:
 
     def _keep(self, users: DataFrame, n_nodes: int) -> int:
         """Write a level, cut by id order when it is more than is wanted; return its size."""
-        place = self._stage.scratch(f"level-{self._n_written}")
-        self._n_written += 1
+        place = self._stage.scratch(f"level-{len(self._levels)}")
         users.write.parquet(uri(place))
         level = read_parquet(self._spark, place, schema=_LEVEL)
         size = level.count()
