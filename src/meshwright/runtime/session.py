@@ -129,10 +129,9 @@ def require_java() -> None:
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:
         raise SparkError(NO_JAVA)
+    command = [java, "-version"]
     try:
-        answer = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
-        )
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except OSError as error:
         raise SparkError(f"JAVA_HOME is {home!r}, but {java} cannot be run. {NO_JAVA}") from error
     found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)

@@ -7,7 +7,6 @@ and in whole digest blocks. They need not fit the driver's memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +36,14 @@ from meshwright.model.instance import MOST_IDS
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
-from meshwright.storage import Manifest, Staging, staging
+from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK, BLOCK_BITS
 from meshwright.workload.files import reading
+from meshwright.workload.names import number_rows
 
 N_STEPS = 4
 PARTITION_SUBSCRIBERS = 250_000  # a task holds them twice: about 100 MB
 BATCH = 32 * BLOCK
-PART_BITS = 33  # of Spark's monotonically increasing ids: the rows of a partition
 
 POINTS = ("location", "low", "high")
 BOUNDS = ("max_delay", "max_latency")
@@ -93,7 +92,8 @@ def ingest(
         checked = read_parquet(spark, stage.scratch("checked"), schema=CHECKED)
         n = count_valid(checked, subscribers)
         with progress.step("sorting the names"):
-            numbered = _with_ids(spark, checked, stage)
+            by_name = checked.drop("reason", "late").orderBy("name")
+            numbered, _ = number_rows(by_name, stage.scratch("sorted"), "subscriber")
         with progress.step(f"writing {n:,} subscribers"):
             partitions = partitions or max(parallelism(spark), n // PARTITION_SUBSCRIBERS)
             return write_and_publish(
@@ -234,21 +234,6 @@ def count_valid(checked: DataFrame, shown: str) -> int:
         advice = "Raise their max_latency, or add brokers near them."
         raise InfeasibleError(listing(head, lines, n_late, advice))
     return n
-
-
-def _with_ids(spark: SparkSession, checked: DataFrame, stage: Staging) -> DataFrame:
-    """Return the subscribers with their ids, which follow the sorted names."""
-    place = stage.scratch("sorted")
-    # The high bits of a row's number are its partition, the low bits its place there.
-    by_name = checked.drop("reason", "late").orderBy("name")
-    by_name.withColumn("row", F.monotonically_increasing_id()).write.parquet(uri(place))
-    rows = read_parquet(spark, place)
-    part = F.shiftright("row", PART_BITS).cast("int")
-    counts: dict[int, int] = dict(rows.groupBy(part).count().collect())
-    first = accumulate((counts.get(i, 0) for i in range(max(counts))), initial=0)
-    offset = F.element_at(F.array(*map(F.lit, first)), part + 1)
-    within = F.col("row").bitwiseAND(F.lit((1 << PART_BITS) - 1))
-    return rows.withColumn("subscriber", (offset + within).cast("int")).drop("row")
 
 
 def _in_blocks(numbered: DataFrame, n: int, partitions: int) -> DataFrame:
