@@ -68,14 +68,8 @@ def new_manifest(kind: str, rows: Mapping[str, int], facts: Mapping[str, Any]) -
     """Return a manifest stamped with the time, the command and the versions in use."""
     if kind not in MADE_BY:
         raise unknown_choice("dataset kind", kind, MADE_BY)
-    return Manifest(
-        kind=kind,
-        rows=dict(rows),
-        facts=dict(facts),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=command_line(),
-        versions=_versions(),
-    )
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Manifest(kind, dict(rows), dict(facts), created, command_line(), _versions())
 
 
 def command_line() -> str:
