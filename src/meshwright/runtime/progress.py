@@ -44,8 +44,7 @@ class Progress:
         self._start = time.monotonic()
         self._quiet_until = self._start + quiet_seconds
         self._printed = False
-        self._share = 0.0
-        self._detail = ""
+        self.update(0.0)
 
     def update(self, share: float, detail: str = "") -> None:
         """Report the share of the running step that is done, and in words how far it is."""
