@@ -27,8 +27,8 @@ LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
 BROADCAST_NAMES = 4_000_000  # 16 bytes each in the tasks; above that Spark joins by shuffling
 PARTITION_NAMES = 50_000  # below that a further partition costs more than it sorts
 SALTS = 8
-
 PART_BITS = 33  # of Spark's monotonically increasing ids: the rows of a partition
+
 _CHECKED = "key long, name string, problem string"
 
 Batches = Iterator[pa.RecordBatch]

@@ -18,7 +18,7 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, open_dataset, staging
-from meshwright.workload.names import number_names
+from meshwright.workload.names import Names, number_rows
 from meshwright.workload.tables import packed, publish_workload, write_distinct
 
 N_STEPS = 3
@@ -54,18 +54,18 @@ def sample(
             walk = _Walk(stage, nodes_table, subscriptions, seed)
             walk.visit(nodes, seeds)
         with progress.step("numbering the sample"):
-            names = nodes_table.join(walk.visited(), "node").select("name")
-            directory = stage.scratch("names")
-            users = number_names(names, directory, what="user", partitions=partitions).names()
-            ids = nodes_table.join(users.frame, "name").select("node", "id")
-            ids = F.broadcast(ids) if users.count <= BROADCAST_USERS else ids
+            by_name = nodes_table.join(walk.visited(), "node").orderBy("name")
+            numbered, count = number_rows(by_name, stage.scratch("names"), "id")
+            users = Names(count, numbered.select("id", "name"))
+            ids = numbered.select("node", "id")
+            ids = F.broadcast(ids) if count <= BROADCAST_USERS else ids
         with progress.step("keeping their subscriptions"):
             pairs = (
                 subscriptions.join(ids.toDF("node", "new_node"), "node")
                 .join(ids.toDF("topic", "new_topic"), "topic")
                 .select(packed("new_node", "new_topic").alias("key"))
             )
-            written = write_distinct(pairs, users.count, partitions, stage)
+            written = write_distinct(pairs, count, partitions, stage)
             parameters = {"nodes": nodes, "seeds": seeds, "seed": seed}
             parameters["workload_digest"] = manifest["digest"]
             facts = {"source": [str(workload)], "parameters": parameters}

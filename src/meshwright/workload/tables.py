@@ -8,7 +8,7 @@ digests as a task result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ BATCH_ROWS = 262_144
 KEYS = "key long"  # node << 32 | topic
 SUBSCRIPTIONS = "node int, topic int"
 REJECTED = "source string, record string, reason string"
+
+Pairs = npt.NDArray[np.int64]  # packed
 
 
 class Written(NamedTuple):
@@ -74,11 +76,8 @@ def write_distinct(
 
 
 def pair_rows(
-    pairs: Iterable[npt.NDArray[np.int64]],
-    results: Path,
-    n_self_loops: int = 0,
-    n_duplicates: int = 0,
-) -> Iterator[pa.RecordBatch]:
+    pairs: Iterable[Pairs], results: Path, n_self_loops: int = 0, n_duplicates: int = 0
+) -> Batches:
     """Yield sorted, distinct packed pairs as SUBSCRIPTIONS; report their digests and the counts."""
     hasher, blocks, n_written = PairHasher(), list[tuple[int, bytes]](), 0
     for keys in pairs:
