@@ -10,22 +10,18 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
 from meshwright.workload.files import Source
 
-COLUMNS = ("node", "topic", "source", "record", "reason")
-RECORDS = StructType([StructField(name, StringType()) for name in COLUMNS])
+RECORDS = "node string, topic string, source string, record string, reason string"
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BOM = "\ufeff"
 # `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
@@ -187,8 +183,8 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -
     node, topic = choose_columns(frame.columns, reading, sources[0].shown)
     columns = [F.col(f"`{column.replace('`', '``')}`") for column in (node, topic)]
     columns += [F.col("_metadata.file_path"), F.lit(None), F.lit(None)]
-    pairs = zip(columns, COLUMNS, strict=True)
-    return frame.select(*[column.cast("string").alias(name) for column, name in pairs])
+    text = frame.select(*[column.cast("string") for column in columns])
+    return text.toDF("node", "topic", "source", "record", "reason")
 
 
 def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
@@ -217,9 +213,8 @@ def _first_lines(lines: DataFrame, sources: Sequence[Source]) -> dict[str, str]:
 
     `first` is safe here: a file's rows are seen in order by the one task that reads its start.
     """
-    starts = lines.where("block_start = 0").groupBy("source")
-    rows = starts.agg(F.first("line").alias("line")).collect()
-    found = {re.sub(r"^file:/+", "/", unquote(row["source"])): row["line"] for row in rows}
+    starts = lines.where("block_start = 0").groupBy(path_of(F.col("source")))
+    found: dict[str, str] = dict(starts.agg(F.first("line")).collect())
     shown = {str(Path(s.shown).absolute()): s.shown for s in sources}
     missing = [name for path, name in shown.items() if path not in found and "://" not in name]
     if missing:
