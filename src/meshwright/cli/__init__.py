@@ -5,6 +5,7 @@ Nothing heavy is imported here: ``--help`` starts no JVM and compiles nothing.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shlex
 import sys
@@ -19,6 +20,7 @@ DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
     *("assign", "report", "deploy", "lab", "reproduce"),
 )
+FILES = ("assign", "check", "demo", "deploy", "design", "lab", "reproduce", "simulate", "workload")
 
 
 class Verbs(TyperGroup):
@@ -70,20 +72,8 @@ def root(
 
 def load_verbs() -> None:
     """Import the files of all verbs; each adds its verbs to `app`."""
-    from meshwright.cli import (  # noqa: F401
-        assign,
-        check,
-        content,
-        demo,
-        deploy,
-        design,
-        generate,
-        lab,
-        report,
-        reproduce,
-        simulate,
-        workload,
-    )
+    for name in FILES:
+        importlib.import_module(f"meshwright.cli.{name}")
 
 
 def main() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
 from meshwright.cli import app
-from meshwright.cli.options import Force, Json, Master, Out, Seed, given, start
-from meshwright.cli.show import number, print_facts, print_json, print_table, with_parameters
+from meshwright.cli.options import Job, Seed, makes_dataset
+from meshwright.cli.show import number, print_facts, print_table, span, with_parameters
 from meshwright.errors import CheckError, InfeasibleError
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@makes_dataset
 def assign(
-    context: Context,
-    out: Out,
+    job: Job,
     problem: Path = Argument(help="A problem dataset."),
     method: str = Option(
         "slp",
@@ -53,55 +54,32 @@ def assign(
         "problems of over 8 GB.",
     ),
     seed: Seed = 1,
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Attach subscribers to brokers; exit 1 if a limit is violated."""
     from meshwright.content.methods.registry import METHODS
     from meshwright.content.problem.density_file import read_density
     from meshwright.content.stored import choose_engine, open_problem
     from meshwright.model.method import choose
-    from meshwright.storage import refuse_overwrite
 
     choose(METHODS, method)
     stored = open_problem(problem)
-    refuse_overwrite(out.absolute(), force=force)
-    overrides = given(context, "problem", "yardstick", "seed")
+    overrides = job.options("problem", "method", "yardstick", "engine", "seed")
     if density is not None:
         overrides["density"] = read_density(density, stored.n_dimensions)
     assignment: AnyAssignment
     if choose_engine(engine, method, stored) == "spark":
-        from meshwright.content.slp import spark_backend as stage
+        from meshwright.content.slp.spark_backend import N_STEPS, assign_on_spark
 
-        spark, progress = start(master, stage.N_STEPS)
-        assignment, manifest = stage.assign_on_spark(
-            spark,
-            problem,
-            out,
-            method=method,
-            seed=seed,
-            overrides=overrides,
-            force=force,
-            progress=progress,
-        )
+        request = {"problem": problem, "method": method, "seed": seed, "overrides": overrides}
+        assignment, manifest = job.on_spark(assign_on_spark, N_STEPS, **request)
     else:
-        assignment, manifest = _in_memory(problem, out, method, seed, overrides, yardstick, force)
-    if json:
-        print_json(manifest.as_dict())
-    else:
-        print_assignment(out, manifest, assignment)
-    fail_if_infeasible(out, assignment)
+        assignment, manifest = _in_memory(job, problem, method, seed, overrides, yardstick)
+    job.print(manifest, partial(print_assignment, assignment))
+    fail_if_infeasible(job.out, assignment)
 
 
 def _in_memory(
-    path: Path,
-    out: Path,
-    method: str,
-    seed: int,
-    overrides: dict[str, Any],
-    yardstick: bool,
-    force: bool,
+    job: Job, path: Path, method: str, seed: int, overrides: dict[str, Any], yardstick: bool
 ) -> tuple[Assignment, Manifest]:
     from meshwright.content.dataset import write_assignment
     from meshwright.content.methods.registry import assign, with_yardstick
@@ -117,11 +95,11 @@ def _in_memory(
         with progress.step("solving the linear program"):
             assignment = with_yardstick(assignment, seed)
     with progress.step("checking and computing the bound"):
-        manifest = write_assignment(assignment, out, path, overrides=overrides, force=force)
+        manifest = write_assignment(assignment, job.out, path, overrides=overrides, force=job.force)
     return assignment, manifest
 
 
-def print_assignment(out: Path, manifest: Manifest, assignment: AnyAssignment) -> None:
+def print_assignment(assignment: AnyAssignment, out: Path, manifest: Manifest) -> None:
     """Print the measures of an assignment, its limits, and a bound that none can beat."""
     problem = assignment.problem
     facts = {
@@ -133,8 +111,7 @@ def print_assignment(out: Path, manifest: Manifest, assignment: AnyAssignment) -
     }
     if "n_linear_programs" in manifest["notes"]:
         facts["linear programs"] = manifest["notes"]["n_linear_programs"]
-    print(f"assignment {out}")
-    print_facts(facts)
+    print_facts(f"assignment {out}", facts)
     print_table(("", "value", "against"), _measures(manifest, assignment))
     for violation in assignment.report.violations:
         print(f"{violation.summary}, for example", *violation.examples, sep="\n  ")
@@ -156,23 +133,16 @@ def _measures(manifest: Manifest, assignment: AnyAssignment) -> list[tuple[str, 
         boxes = manifest["n_candidate_boxes"]
         rows.append(("", "", compared("fractional", f" ({boxes:,} boxes)" if boxes else "")))
     kept = "kept" if manifest["within_beta"] else "not kept"
-    low, high = assignment.problem.delay_range
-    mean = assignment.problem.n_subscribers / len(assignment.problem.tree.leaves)
+    problem = assignment.problem
+    mean = number(problem.n_subscribers / len(problem.tree.leaves))
+    limits = f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}"
     return [
         *rows,
-        (
-            "load balance factor",
-            cell("lbf"),
-            f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}",
-        ),
+        ("load balance factor", cell("lbf"), limits),
         ("load, least to most", f"{manifest['load_min']:,} to {manifest['load_max']:,}", ""),
-        ("  standard deviation", cell("load_stdev"), f"mean {number(mean)}"),
+        ("  standard deviation", cell("load_stdev"), f"mean {mean}"),
         ("delay, root mean square", cell("delay_rms"), ""),
-        (
-            "  largest",
-            cell("delay_max"),
-            f"max_delay {high:g}" if low == high else f"max_delay {low:g} to {high:g}",
-        ),
+        ("  largest", cell("delay_max"), f"max_delay {span(*problem.delay_range)}"),
     ]
 
 

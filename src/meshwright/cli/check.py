@@ -1,4 +1,4 @@
-"""``meshwright check`` and ``export``: verify an overlay or an assignment; write it for others."""
+"""``meshwright check``, ``export`` and ``report``: verify datasets, and write them for others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typer import Argument, Option
 
 from meshwright.cli import app
 from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, start
-from meshwright.cli.show import print_facts, print_json, print_result, print_table, raise_findings
+from meshwright.cli.show import (
+    print_facts,
+    print_json,
+    print_result,
+    print_table,
+    raise_findings,
+    size,
+)
 
 if TYPE_CHECKING:
     from meshwright.overlay.check import Evaluation
@@ -49,8 +56,7 @@ def check_assignment(path: Path, problem: Path | None, *, json: bool) -> tuple[s
         violations = {"feasible": report.feasible, "violations": report.as_dict()}
         print_json({**violations, "findings": list(findings)})
     else:
-        print(f"assignment {path}")
-        print_facts({"feasible": report.feasible})
+        print_facts(f"assignment {path}", {"feasible": report.feasible})
         for violation in report.violations:
             print(f"  {violation}")
     return findings
@@ -59,17 +65,15 @@ def check_assignment(path: Path, problem: Path | None, *, json: bool) -> tuple[s
 def print_evaluation(overlay: Path, found: Evaluation) -> None:
     """Print the measures of an overlay."""
     low, high = found.diameter
-    print(f"overlay {overlay}")
-    print_facts(
-        {
-            "links": found.n_edges,
-            "average degree": f"{found.average_degree:.2f}",
-            "maximum degree": found.max_degree,
-            "support": f"{found.support:.2%}",
-            "topics not connected": found.n_disconnected,
-            "largest topic diameter": f"{low}" if low == high else f"{low} to {high}",
-        }
-    )
+    facts = {
+        "links": found.n_edges,
+        "average degree": f"{found.average_degree:.2f}",
+        "maximum degree": found.max_degree,
+        "support": f"{found.support:.2%}",
+        "topics not connected": found.n_disconnected,
+        "largest topic diameter": f"{low}" if low == high else f"{low} to {high}",
+    }
+    print_facts(f"overlay {overlay}", facts)
     if found.disconnected:
         print("\ntopics with the most components")
         for name in found.disconnected:
@@ -94,12 +98,48 @@ def export(
     force: Force = False,
 ) -> None:
     """Write an overlay as CSV, GraphML or DOT."""
-    from meshwright.errors import unknown_choice
     from meshwright.overlay.dataset import load_overlay
-    from meshwright.overlay.export import FORMATS
     from meshwright.overlay.export import export as write
 
-    if to not in FORMATS:
-        raise unknown_choice("export format", to, FORMATS)
-    target = out if out is not None else overlay.with_name(f"{overlay.name}.{to}")
+    target = out or overlay.with_name(f"{overlay.name}.{to}")
     print(f"written {write(load_overlay(overlay, workload), target, to=to, force=force)}")
+
+
+@app.command()
+def report(
+    datasets: list[Path] = Argument(
+        metavar="DATASET...",
+        help="Overlays, runs, assignments or workloads; those of one workload are compared.",
+    ),
+    out: Path = Option(
+        "report.html",
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="The page; its numbers are written to a .json file of the same name.",
+    ),
+    workload: Workload = None,
+    problem: Problem = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a web page on overlays, runs and assignments."""
+    from meshwright.report import make_report
+    from meshwright.runtime.progress import Progress
+
+    progress = Progress(len(datasets))
+    written = make_report(
+        datasets, out, workload=workload, problem=problem, force=force, progress=progress
+    )
+    progress.clear()  # a workload alone takes no step
+    if json:
+        print_json(written.document)
+        return
+    n_sections = len(written.document["sections"])
+    plural = "" if n_sections == 1 else "s"
+    facts = {
+        "datasets": f"{len(datasets):,}, in {n_sections:,} section{plural}",
+        "size": size(written.page.stat().st_size),
+        "numbers": written.numbers,
+    }
+    print_facts(f"report {written.page}", facts)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Context, Option
+from typer import Option
 from typer.core import TyperCommand
 
-from meshwright.cli.options import Force, Json, Master, Out, Seed, given, start
-from meshwright.cli.show import command_name, print_facts, print_result
+from meshwright.cli.options import Job, Seed, makes_dataset
+from meshwright.cli.show import command_name, print_facts, span
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -23,8 +23,7 @@ LastHop = Annotated[
 
 
 def generate_content(
-    context: Context,
-    out: Out,
+    job: Job,
     set: int = Option(1, help="1 like Google Groups, 2 like news feeds, 3 hot spots."),
     subscribers: int = Option(100_000, help="How many subscribers."),
     brokers: int | None = Option(
@@ -43,25 +42,19 @@ def generate_content(
     beta_max: float | None = Option(None, help="The largest allowed. [default: the paper's]"),
     last_hop: LastHop = False,
     seed: Seed = 1,
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Subscribers with boxes, and a tree of brokers to assign them to."""
     from meshwright.content.problem.synthetic import content_arguments
-    from meshwright.storage import refuse_overwrite
 
-    refuse_overwrite(out.absolute(), force=force)
-    arguments = content_arguments(**given(context))
+    arguments = content_arguments(**job.options())
     from meshwright.content.problem import generate as stage
 
-    spark, progress = start(master, stage.N_STEPS)
-    manifest = stage.generate(spark, out, arguments, force=force, progress=progress)
-    print_result(out, manifest, print_problem, json=json)
+    manifest = job.on_spark(stage.generate, stage.N_STEPS, arguments=arguments)
+    job.print(manifest, print_problem)
 
 
 def ingest_content(
-    out: Out,
+    job: Job,
     subscribers: str = Option(
         metavar="FILE",
         help="CSV, TSV or Parquet: name, location_0.., low_0.., high_0..; optional: max_delay or "
@@ -81,35 +74,22 @@ def ingest_content(
     beta: float = Option(1.5, help="The desired load balance factor."),
     beta_max: float = Option(1.8, help="The largest load balance factor."),
     last_hop: LastHop = False,
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Read your own subscribers and brokers, and write them as a problem to assign."""
     from meshwright.content.problem.synthetic import check_limits
-    from meshwright.storage import refuse_overwrite
 
-    refuse_overwrite(out.absolute(), force=force)
     check_limits(max_delay, alpha, beta, beta_max)
     from meshwright.content.problem import ingest as stage
     from meshwright.content.problem.user_tables import find_tables
 
     find_tables(subscribers, "--subscribers")  # complain before Spark starts
     find_tables(brokers, "--brokers")
-    spark, progress = start(master, stage.N_STEPS)
-    manifest = stage.ingest(
-        spark,
-        subscribers,
-        brokers,
-        out,
-        max_delay=max_delay,
-        limits={"alpha": alpha, "beta": beta, "beta_max": beta_max, "last_hop": last_hop},
-        force=force,
-        progress=progress,
-    )
+    limits = {"alpha": alpha, "beta": beta, "beta_max": beta_max, "last_hop": last_hop}
+    others = job.options(*limits)
+    manifest = job.on_spark(stage.ingest, stage.N_STEPS, limits=limits, **others)
     for warning in manifest["parameters"]["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    print_result(out, manifest, print_problem, json=json)
+    job.print(manifest, print_problem)
 
 
 def print_problem(out: Path, manifest: Manifest) -> None:
@@ -120,21 +100,17 @@ def print_problem(out: Path, manifest: Manifest) -> None:
         tree = f"{n_brokers:,}: {leaves:,} leaves and {n_brokers - leaves:,} inner, {levels} levels"
     in_time = manifest["in_time"]
     limited = "the last hop" if manifest["last_hop"] else "the path"
-    low, high = manifest["max_delay"]
-    delay = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    print(f"problem {out}")
-    print_facts(
-        {
-            "subscribers": manifest["n_subscribers"],
-            "brokers": tree,
-            "event space": f"{manifest['n_dimensions']} dimensions",
-            "leaves in time": f"{in_time['least']:,} at least, {in_time['median']:,} in the median "
-            f"(latency of {limited})",
-            "limits": f"alpha {manifest['alpha']}, beta {manifest['beta']:g} to "
-            f"{manifest['beta_max']:g}, max delay {delay}",
-            "digest": manifest["digest"][:16],
-        }
-    )
+    facts = {
+        "subscribers": manifest["n_subscribers"],
+        "brokers": tree,
+        "event space": f"{manifest['n_dimensions']} dimensions",
+        "leaves in time": f"{in_time['least']:,} at least, {in_time['median']:,} in the median "
+        f"(latency of {limited})",
+        "limits": f"alpha {manifest['alpha']}, beta {manifest['beta']:g} to "
+        f"{manifest['beta_max']:g}, max delay {span(*manifest['max_delay'])}",
+        "digest": manifest["digest"][:16],
+    }
+    print_facts(f"problem {out}", facts)
     print(f"\nnext: {command_name()} assign {out} -o A --method gr-star")
 
 
@@ -145,7 +121,7 @@ class WithContent(TyperCommand):
     def commands(self) -> dict[str, Any]:
         """The verb below this one, as a group would list it."""
         below = typer.Typer(add_completion=False, rich_markup_mode=None)
-        below.command("content")(ingest_content)
+        below.command("content")(makes_dataset(ingest_content))
         return {"content": typer.main.get_command(below)}
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:

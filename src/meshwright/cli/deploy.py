@@ -113,13 +113,9 @@ def expand(
 def print_expanded(out: Path, manifest: Manifest) -> None:
     """Print the size of a workload after its filters were expanded, and the next command."""
     before = manifest["parameters"]["n_subscriptions_before"]
-    print(f"workload {out}")
-    print_facts(
-        {
-            "topics": manifest["n_topics"],
-            "subscriptions": f"{manifest['n_subscriptions']:,} (before: {before:,})",
-        }
-    )
+    subscriptions = f"{manifest['n_subscriptions']:,} (before: {before:,})"
+    facts = {"topics": manifest["n_topics"], "subscriptions": subscriptions}
+    print_facts(f"workload {out}", facts)
     print(f"next: {command_name()} design {out} -o OVERLAY")
 
 
@@ -128,21 +124,21 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     link, broker, deepest = (
         summary[name] for name in ("busiest_link", "busiest_broker", "deepest")
     )
-    depth = f"{deepest['depth']} hop{'' if deepest['depth'] == 1 else 's'}" if deepest else ""
-    print(f"configuration {out}")
-    print_facts(
-        {
-            "brokers": summary["brokers"],
-            "links": summary["links"],
-            "topics": f"{summary['topics']:,} on {plan.tree} trees, qos {plan.qos}",
-            "busiest link": f"{link['topics']:,} topics, {link['from']} to {link['to']}"
-            if link
-            else "none",
-            "busiest broker": f"{broker['topics']:,} topics over links, {broker['node']}",
-            "deepest tree": f"{depth} from its middle, {deepest['topic']}" if deepest else "none",
-            "security": summary["security"],
-        }
-    )
+    busiest = f"{link['topics']:,} topics, {link['from']} to {link['to']}" if link else "none"
+    depth = "none"
+    if deepest:
+        plural = "" if deepest["depth"] == 1 else "s"
+        depth = f"{deepest['depth']} hop{plural} from its middle, {deepest['topic']}"
+    facts = {
+        "brokers": summary["brokers"],
+        "links": summary["links"],
+        "topics": f"{summary['topics']:,} on {plan.tree} trees, qos {plan.qos}",
+        "busiest link": busiest,
+        "busiest broker": f"{broker['topics']:,} topics over links, {broker['node']}",
+        "deepest tree": depth,
+        "security": summary["security"],
+    }
+    print_facts(f"configuration {out}", facts)
     if plan.n_unused:
         print(f"links of the overlay that carry nothing, left out: {plan.n_unused:,}")
     if plan.added:
@@ -168,14 +164,13 @@ def print_change(_after: Path, change: Change) -> None:
     if not change.steps:
         print("nothing changes")
         return
-    print_facts(
-        {
-            "new brokers": len(change.added),
-            "removed brokers": len(change.removed),
-            "restarted": len(change.restarted),
-            "reloaded": len(change.reloaded),
-        }
-    )
+    facts = {
+        "new brokers": len(change.added),
+        "removed brokers": len(change.removed),
+        "restarted": len(change.restarted),
+        "reloaded": len(change.reloaded),
+    }
+    print_facts(None, facts)
     print("Follow this order. Put a broker's new files in place at its step; for SIGHUP only")
     print("acl and passwd, as the broker may restart before its turn.")
     rows = [(i, ACTIONS[step.action], step.node) for i, step in enumerate(change.steps, 1)]

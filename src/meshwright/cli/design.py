@@ -6,18 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Context, Option
+from typer import Option
 
 from meshwright.cli import app
-from meshwright.cli.options import Force, Json, Master, Out, WorkloadPath, given, start
-from meshwright.cli.show import (
-    command_name,
-    duration,
-    print_facts,
-    print_result,
-    print_table,
-    with_parameters,
-)
+from meshwright.cli.options import Job, WorkloadPath, makes_dataset, start
+from meshwright.cli.show import command_name, duration, print_facts, print_table, with_parameters
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -28,10 +21,10 @@ VERY_LONG = 3600.0  # seconds; with advice
 
 
 @app.command()
+@makes_dataset
 def design(
-    context: Context,
+    job: Job,
     workload: WorkloadPath,
-    out: Out,
     method: str = Option(
         "gm",
         "--method",
@@ -70,31 +63,24 @@ def design(
         min=0,
         help="How long this process may take, for --engine auto.",
     ),
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Decide which nodes to link; print the certificate."""
     from meshwright.model.method import choose
     from meshwright.overlay.forecast import choose_engine, workload_forecast
     from meshwright.overlay.methods import METHODS
-    from meshwright.storage import read_manifest, refuse_overwrite
+    from meshwright.storage import read_manifest
 
     choose(METHODS, method)
     read_manifest(workload, "workload")
-    refuse_overwrite(out.absolute(), force=force)
-    options = given(context, "workload")
     expected = workload_forecast(workload)
-    chosen = choose_engine(engine, method, expected, patience)
-    if chosen == "spark":
-        manifest = _on_spark(master, workload, out, method, expected, force, options)
-    else:
-        manifest = _in_this_process(workload, out, method, expected, force, options)
-    print_result(out, manifest, print_overlay, json=json)
+    on_spark = choose_engine(engine, method, expected, patience) == "spark"
+    options = job.options("workload", "engine", "patience")
+    make = _on_spark if on_spark else _in_this_process
+    job.print(make(job, workload, expected, options), print_overlay)
 
 
 def _in_this_process(
-    workload: Path, out: Path, method: str, expected: Forecast, force: bool, options: dict[str, Any]
+    job: Job, workload: Path, expected: Forecast, options: dict[str, Any]
 ) -> Manifest:
     from meshwright.model.instance import Instance
     from meshwright.overlay import design
@@ -106,31 +92,23 @@ def _in_this_process(
         instance = Instance.load(workload)
     if expected.seconds > LONG:
         print(announcement(expected), file=sys.stderr)
-    with progress.step(f"designing with {method}"):
-        overlay = design(instance, method, on_progress=progress.update, **options)
-    return write_overlay(overlay, out, workload, force=force)
+    with progress.step(f"designing with {options['method']}"):
+        overlay = design(instance, on_progress=progress.update, **options)
+    return write_overlay(overlay, job.out, workload, force=job.force)
 
 
-def _on_spark(
-    master: str | None,
-    workload: Path,
-    out: Path,
-    method: str,
-    expected: Forecast,
-    force: bool,
-    options: dict[str, Any],
-) -> Manifest:
+def _on_spark(job: Job, workload: Path, expected: Forecast, options: dict[str, Any]) -> Manifest:
     from meshwright.overlay import check_request
     from meshwright.overlay.greedy.spark_design import N_STEPS, design_on_spark, rounds_path
 
-    check_request(method, **options)  # before Spark starts
-    spark, progress = start(master, N_STEPS)
+    check_request(**options)  # before Spark starts
+    spark, progress = start(job.master, N_STEPS)
     print(
         f"designing on Spark, {expected.incidences:,} incidences; finished tasks are kept in "
-        f"{rounds_path(out)}: if this run stops, the same command continues from there",
+        f"{rounds_path(job.out)}: if this run stops, the same command continues from there",
         file=sys.stderr,
     )
-    return design_on_spark(spark, workload, out, method, force=force, progress=progress, **options)
+    return design_on_spark(spark, workload, job.out, **options, force=job.force, progress=progress)
 
 
 def announcement(expected: Forecast) -> str:
@@ -151,20 +129,21 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     if manifest.rows.get("ring"):
         phases = manifest.rows["fingers"] // manifest.rows["ring"]
         facts["small world"] = f"a ring, and {phases} fingers per node"
-    print(f"overlay {out}")
-    print_facts(facts)
-    rows = []
-    for name, value, bound in (
-        ("links", manifest["n_edges"], bounds["edges"]),
-        ("maximum degree", manifest["max_degree"], bounds["max_degree"]),
-    ):
+    print_facts(f"overlay {out}", facts)
+
+    def least(name: str, value: int, bound: int) -> tuple[str, ...]:
         # These bounds hold for overlays that connect every topic.
         gap = f"{value / bound - 1:.0%}" if connected and bound else ""
-        rows.append((name, f"{value:,}", f"{bound:,}" if connected else "", gap))
+        return name, f"{value:,}", f"{bound:,}" if connected else "", gap
+
     best = min(bounds["support_with_edges"], bounds["support_with_degree"])
     gap = f"{(best - support) / max(best, 1e-12):.1%}"
-    rows.append(("average degree", f"{manifest['average_degree']:.2f}", "", ""))
-    rows.append(("support", f"{support:.1%}", f"{best:.1%}", gap))
+    rows = [
+        least("links", manifest["n_edges"], bounds["edges"]),
+        least("maximum degree", manifest["max_degree"], bounds["max_degree"]),
+        ("average degree", f"{manifest['average_degree']:.2f}", "", ""),
+        ("support", f"{support:.1%}", f"{best:.1%}", gap),
+    ]
     print_table(("", "value", "bound", "gap"), rows)
     if connected:
         print("every topic's subscribers are joined without relays")

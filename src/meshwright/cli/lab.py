@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,13 +102,11 @@ def print_lab(conf: Path, lab: Lab) -> None:
     """Print the brokers that run, their endpoints, and the next commands."""
     up = set(lab.up)
     n_open = sum(u in up and v in up for u, v in lab.plan.links)
-    print(f"lab {lab.place}")
-    print_facts(
-        {
-            "brokers up": f"{len(up):,} of {len(lab.plan.brokers):,}",
-            "links open": f"{n_open:,} of {len(lab.plan.links):,}",
-        }
-    )
+    facts = {
+        "brokers up": f"{len(up):,} of {len(lab.plan.brokers):,}",
+        "links open": f"{n_open:,} of {len(lab.plan.links):,}",
+    }
+    print_facts(f"lab {lab.place}", facts)
     print("\nendpoints")
     listed = [(node, f"127.0.0.1:{port}") for node, port in lab.access.ports.items() if node in up]
     print_table(("broker", "endpoint"), listed[:MOST_ROWS])
@@ -132,14 +131,9 @@ def verify(
 
     found = running.find_lab(conf, lab)
     progress = Progress(1)
+    work = partial(stage.verify, found, on_progress=progress.update)
     with progress.step("publishing"):
-        result = stage.verify(
-            found,
-            n_messages=messages,
-            publishers=publishers,
-            seed=seed,
-            on_progress=progress.update,
-        )
+        result = work(n_messages=messages, publishers=publishers, seed=seed)
     print_result(conf, result, print_verification, json=json)
     raise_findings(f"the lab of '{conf}' does not do what its plan says", result.findings)
 
@@ -149,22 +143,20 @@ def print_verification(conf: Path, found: Verification) -> None:
     publishers = "every publisher"
     if found.n_publishers < found.n_possible:
         publishers = f"{found.n_publishers:,} of {found.n_possible:,} (topic, publisher) pairs"
-    print(f"lab of {conf}")
-    print_facts(
-        {
-            "brokers": f"{found.n_brokers:,}" + (f", {found.n_down} down" if found.n_down else ""),
-            "topics": found.n_topics,
-            "published": f"{found.n_messages:,} messages by {publishers}",
-            "delivered": found.n_deliveries,
-            "missing": found.n_missing,
-            "duplicates": found.n_extra,
-            "unwanted": found.n_unwanted,
-            "relayed": found.n_relayed,
-            "out of order": found.n_out_of_order,
-            "over links": f"{found.n_crossings:,} on {found.n_links:,} links",
-            "seconds": f"{found.seconds:.1f}",
-        }
-    )
+    facts = {
+        "brokers": f"{found.n_brokers:,}" + (f", {found.n_down} down" if found.n_down else ""),
+        "topics": found.n_topics,
+        "published": f"{found.n_messages:,} messages by {publishers}",
+        "delivered": found.n_deliveries,
+        "missing": found.n_missing,
+        "duplicates": found.n_extra,
+        "unwanted": found.n_unwanted,
+        "relayed": found.n_relayed,
+        "out of order": found.n_out_of_order,
+        "over links": f"{found.n_crossings:,} on {found.n_links:,} links",
+        "seconds": f"{found.seconds:.1f}",
+    }
+    print_facts(f"lab of {conf}", facts)
     if found.crossings:
         print("\nbusiest directions of links")
         print_table(("from", "to", "messages"), found.crossings[:5])
@@ -197,20 +189,15 @@ def compare(
 
 def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> None:
     """Print the layouts side by side."""
-    plural = "" if publishers == 1 else "s"
-    print(
-        f"{conf}: {found[-1].n_messages:,} publications, {publishers} publisher{plural} drawn for "
-        "each topic"
-    )
+    drawn = f"{publishers} publisher{'' if publishers == 1 else 's'} drawn for each topic"
+    print(f"{conf}: {found[-1].n_messages:,} publications, {drawn}")
     print_table(tuple(LAYOUT_COLUMNS), map(attrgetter(*LAYOUT_COLUMNS.values()), found))
     print("most: links of one broker; per delivery: messages over links; unwanted: messages")
     print("to brokers that do not want the topic; ms: from publishing to arrival elsewhere")
     for measured in found:
-        if measured.n_missing or measured.n_extra:
-            print(
-                f"{measured.name}: {measured.n_missing:,} deliveries missing, "
-                f"{measured.n_extra:,} duplicates"
-            )
+        missing, extra = measured.n_missing, measured.n_extra
+        if missing or extra:
+            print(f"{measured.name}: {missing:,} deliveries missing, {extra:,} duplicates")
 
 
 @lab.command()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
+
+from meshwright.cli.show import print_result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.runtime.progress import Progress
+    from meshwright.storage import Manifest
 
 WorkloadPath = Annotated[Path, Argument(help="A workload dataset.")]
 OverlayPath = Annotated[Path, Argument(help="An overlay dataset.")]
@@ -19,29 +26,57 @@ DemoOut = Annotated[Path, Option("--out", "-o", metavar="DIR", help="Where to pu
 Force = Annotated[bool, Option("--force", help="Replace the output if it exists.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, Option(help="The seed; equal seeds give equal results.")]
+
 Workload = Annotated[
     Path | None, Option(metavar="DIR", help="Where the workload is, if it was moved.")
 ]
 Problem = Annotated[
     Path | None, Option(metavar="DIR", help="Where the problem is, if it was moved.")
 ]
-Master = Annotated[
-    str | None,
-    Option(
-        envvar="SPARK_MASTER",
-        metavar="URL",
-        help="Spark master, or sc://host for Spark Connect. [default: this machine]",
-    ),
-]
-
-NOT_OF_THE_LIBRARY = ("out", "master", "force", "json", "method", "engine", "patience")
+MASTER_HELP = "Spark master, or sc://host for Spark Connect. [default: this machine]"
+Master = Annotated[str | None, Option(envvar="SPARK_MASTER", metavar="URL", help=MASTER_HELP)]
 
 
-def given(context: Context, *without: str) -> dict[str, Any]:
-    """Return the options of a command that are set, for the library function of the same names."""
-    left_out = {*NOT_OF_THE_LIBRARY, *without}
-    found = context.params.items()
-    return {name: value for name, value in found if value is not None and name not in left_out}
+@dataclass(frozen=True)
+class Job:
+    """A dataset to make. All fields but `own` are options of every verb that makes one."""
+
+    own: dict[str, Any]  # the verb's further arguments and options
+    out: Out
+    master: Master = None
+    force: Force = False
+    json: Json = False
+
+    def options(self, *without: str) -> dict[str, Any]:
+        """Return the verb's own options that are set, for the library function of these names."""
+        found = self.own.items()
+        return {name: value for name, value in found if value is not None and name not in without}
+
+    def on_spark(self, stage: Callable[..., Any], n_steps: int, **options: Any) -> Any:
+        """Start Spark, and return the result of a library function that writes the dataset."""
+        spark, progress = start(self.master, n_steps)
+        return stage(spark, out=self.out, **options, force=self.force, progress=progress)
+
+    def print(self, manifest: Manifest, show: Callable[[Path, Any], None]) -> None:
+        """Print the manifest of the dataset as JSON or with `show`."""
+        print_result(self.out, manifest, show, json=self.json)
+
+
+def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of a `Job`, which it takes first; an existing dataset is refused."""
+
+    @wraps(verb)
+    def command(out: Path, master: str | None, force: bool, json: bool, **own: Any) -> None:
+        from meshwright.storage import refuse_overwrite
+
+        refuse_overwrite(out.absolute(), force=force)
+        verb(Job(own, out, master, force, json), **own)
+
+    _, out, *others = signature(Job, eval_str=True).parameters.values()
+    _, *own = signature(verb, eval_str=True).parameters.values()
+    listed = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (out, *own, *others)]
+    command.__signature__ = Signature(listed)  # type: ignore[attr-defined]
+    return command
 
 
 def start(master: str | None, n_steps: int) -> tuple[SparkSession, Progress]:

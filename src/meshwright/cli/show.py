@@ -42,9 +42,11 @@ def raise_findings(claim: str, findings: Sequence[str]) -> None:
     raise CheckError(f"{claim}:\n  " + "\n  ".join(listed), tuple(findings))
 
 
-def print_facts(facts: Mapping[str, object]) -> None:
-    """Print named facts, one per line, aligned."""
-    width = max(len(name) for name in facts)
+def print_facts(title: str | None, facts: Mapping[str, object]) -> None:
+    """Print named facts below a title, if there is one; one per line, aligned."""
+    if title is not None:
+        print(title)
+    width = max(map(len, facts))
     for name, value in facts.items():
         print(f"  {name:<{width}}  {number(value)}")
 
@@ -105,6 +107,11 @@ def bar(share: float, width: int = 24) -> str:
     eighths = round(share * width * 8)
     full, part = divmod(eighths, 8)
     return "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
+
+
+def span(low: float, high: float) -> str:
+    """Return a range, or a single number if its ends are equal."""
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def with_parameters(method: str, parameters: Mapping[str, object]) -> str:

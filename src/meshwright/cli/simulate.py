@@ -5,21 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer import Context, Option
+from typer import Option
 
 from meshwright.cli import app
-from meshwright.cli.options import (
-    Force,
-    Json,
-    Master,
-    Out,
-    OverlayPath,
-    Seed,
-    Workload,
-    given,
-    start,
-)
-from meshwright.cli.show import command_name, number, print_facts, print_result, print_table
+from meshwright.cli.options import Job, OverlayPath, Seed, Workload, makes_dataset
+from meshwright.cli.show import command_name, number, print_facts, print_table
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -39,10 +29,10 @@ MEASURES = {  # of a run's totals, and their labels
 
 
 @app.command()
+@makes_dataset
 def simulate(
-    context: Context,
+    job: Job,
     overlay: OverlayPath,
-    out: Out,
     routing: str = Option(
         "pie",
         "--routing",
@@ -58,40 +48,30 @@ def simulate(
     against: str | None = Option(None, help="Another routing to simulate and compare with."),
     seed: Seed = 1,
     workload: Workload = None,
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Publish on an overlay; count deliveries, overhead, hops, load."""
     from meshwright.smallworld.routing import spark_simulation as stage
     from meshwright.smallworld.routing.simulate import read_weights
-    from meshwright.storage import refuse_overwrite
 
     stage.check_arguments(routing, publications, seed, against)
     stage.check_is_small_world(overlay, routing, against)
-    refuse_overwrite(out.absolute(), force=force)
-    options = given(context, "overlay")
+    options = job.options()
     if weights is not None:
         options["weights"] = read_weights(weights)
-    spark, progress = start(master, stage.N_STEPS + (stage.N_STEPS_AGAINST if against else 0))
-    manifest = stage.simulate_on_spark(
-        spark, overlay, out, **options, force=force, progress=progress
-    )
-    print_result(out, manifest, print_run, json=json)
+    n_steps = stage.N_STEPS + (stage.N_STEPS_AGAINST if against else 0)
+    job.print(job.on_spark(stage.simulate_on_spark, n_steps, **options), print_run)
 
 
 def print_run(out: Path, manifest: Manifest) -> None:
     """Print the totals of a run, beside those of another routing if there is one."""
     totals = manifest["totals"]
-    print(f"run {out}")
-    print_facts(
-        {
-            "overlay": f"{Path(manifest['overlay']).name} ({manifest['method']})",
-            "links": f"{manifest['n_edges']:,}, at most {manifest['max_degree']:,} of a node",
-            "publications": totals["publications"],
-            "seconds": f"{manifest['seconds']:.2f}",
-        }
-    )
+    facts = {
+        "overlay": f"{Path(manifest['overlay']).name} ({manifest['method']})",
+        "links": f"{manifest['n_edges']:,}, at most {manifest['max_degree']:,} of a node",
+        "publications": totals["publications"],
+        "seconds": f"{manifest['seconds']:.2f}",
+    }
+    print_facts(f"run {out}", facts)
     columns = [("", list(MEASURES.values())), (manifest["routing"], _cells(totals))]
     other = manifest.get("against")
     if other is not None:

@@ -1,29 +1,42 @@
-"""``meshwright ingest``, ``sample`` and ``stats``: workloads, their samples and statistics."""
+"""``meshwright ingest``, ``generate``, ``sample`` and ``stats``: workloads and their statistics."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
-from meshwright.cli import app
-from meshwright.cli.content import WithContent
-from meshwright.cli.options import Force, Json, Master, Out, Seed, WorkloadPath, given, start
+from meshwright.cli import add_group, app
+from meshwright.cli.content import WithContent, generate_content
+from meshwright.cli.options import Job, Json, Master, Seed, WorkloadPath, makes_dataset, start
 from meshwright.cli.show import bar, duration, print_facts, print_result, print_table, size
+from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
+
+Nodes = Annotated[int, Option(help="How many nodes.")]
+Topics = Annotated[int, Option(help="How many topics.")]
+Subscriptions = Annotated[
+    str, Option(metavar="A[-B]", help="Topics per node, for example 10 or 20-600.")
+]
+Draw = Annotated[
+    str, Option(help="successive: without replacement; conditional: given the size, as in paper 2.")
+]
+
+generate = add_group("generate", "Make a synthetic workload, or a problem to assign.")
 
 
 @app.command(
     cls=WithContent,
     epilog="For content-based subscribers and brokers, see `ingest content --help`.",
 )
+@makes_dataset
 def ingest(
-    context: Context,
-    out: Out,
+    job: Job,
     sources: list[str] = Argument(help="Files, globs, or a directory of Parquet parts."),
     format: str | None = Option(
         None, help="csv, tsv, jsonl, parquet, edges or mosquitto-log. [default: by file name]"
@@ -37,45 +50,119 @@ def ingest(
         help="Edges: in `a b`, a subscribes to b / both subscribe to each other.",
     ),
     max_rejected: float = Option(0.01, help="The largest share of invalid rows to skip."),
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Read who subscribes to what, and write it as a workload."""
-    from meshwright.storage import refuse_overwrite
     from meshwright.workload import ingest as stage
     from meshwright.workload.files import find_sources
 
-    refuse_overwrite(out.absolute(), force=force)
     find_sources(sources, format)  # complain before Spark starts
-    spark, progress = start(master, stage.N_STEPS)
-    options = given(context, "sources")
-    manifest = stage.ingest(spark, sources, out, **options, force=force, progress=progress)
-    print_result(out, manifest, print_workload, json=json)
+    job.print(job.on_spark(stage.ingest, stage.N_STEPS, **job.options()), print_workload)
+
+
+@generate.command()
+@makes_dataset
+def zipf(
+    job: Job,
+    nodes: Nodes,
+    topics: Topics,
+    subscriptions: Subscriptions,
+    alpha: float = Option(help="The papers use 0.5 and 2.0."),
+    draw: Draw = "successive",
+    seed: Seed = 1,
+) -> None:
+    """Popularity rank^-alpha: nearly every node wants a few topics."""
+    _generate("zipf", job, subscriptions)
+
+
+@generate.command()
+@makes_dataset
+def unif(
+    job: Job,
+    nodes: Nodes,
+    topics: Topics,
+    subscriptions: Subscriptions,
+    draw: Draw = "successive",
+    seed: Seed = 1,
+) -> None:
+    """Every topic equally popular."""
+    _generate("unif", job, subscriptions)
+
+
+@generate.command()
+@makes_dataset
+def expo(
+    job: Job,
+    nodes: Nodes,
+    topics: Topics,
+    subscriptions: Subscriptions,
+    rate: float = Option(10.0, help="How fast popularity falls."),
+    draw: Draw = "successive",
+    seed: Seed = 1,
+) -> None:
+    """Popularity exp(-rate * rank / topics)."""
+    _generate("expo", job, subscriptions)
+
+
+def _generate(family: str, job: Job, subscriptions: str) -> None:
+    from meshwright.workload import generate as stage
+
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", subscriptions)
+    if match is None:
+        raise InputError(
+            f"--subscriptions is {subscriptions!r}; write a number or a range like 20-600."
+        )
+    low, high = match.groups()
+    options = {"alpha": None, "rate": None, **job.options(), "family": family}
+    options["subscriptions"] = (int(low), int(high or low))
+    stage.check_arguments(**options)  # before Spark starts
+    job.print(job.on_spark(stage.generate, stage.N_STEPS, **options), print_workload)
+
+
+@generate.command()
+@makes_dataset
+def social(
+    job: Job,
+    nodes: int = Option(help="How many users."),
+    mean_degree: float = Option(help="Friends, or followees, that a user has on average."),
+    communities: int | None = Option(None, help="About how many. [default: from their sizes]"),
+    density: float = Option(0.6, help="Share of linked pairs in the largest communities."),
+    largest_community: int | None = Option(
+        None, help="Users in the largest community. [default: 5 times the mean degree]"
+    ),
+    mixing: float = Option(0.3, help="Share of links that leave communities."),
+    exponent: float = Option(3.0, help="Exponent of the power law that large degrees follow."),
+    max_degree: int | None = Option(None, help="The largest expected degree. [default: 5000]"),
+    directed: bool = Option(False, "--directed/--undirected", help="Followers / friends."),
+    reciprocity: float | None = Option(None, help="Directed: share returned. [default: 0.5]"),
+    seed: Seed = 1,
+) -> None:
+    """Friends or followers in communities; users are nodes and topics."""
+    from meshwright.workload import generate as stage
+    from meshwright.workload.social_law import SocialModel, law_of
+
+    model = SocialModel(**job.options())
+    law_of(model)  # complain before Spark starts
+    job.print(job.on_spark(stage.generate_social, stage.N_STEPS, model=model), print_workload)
+
+
+generate.command("content")(makes_dataset(generate_content))
 
 
 @app.command()
+@makes_dataset
 def sample(
-    out: Out,
+    job: Job,
     workload: Path = Argument(help="A workload of users (an edge list)."),
     nodes: int = Option(help="Exactly how many users to keep."),
     seeds: int = Option(1, help="How many users to start from."),
     seed: Seed = 1,
-    master: Master = None,
-    force: Force = False,
-    json: Json = False,
 ) -> None:
     """Take a breadth-first sample of a social workload."""
-    from meshwright.storage import read_manifest, refuse_overwrite
+    from meshwright.storage import read_manifest
     from meshwright.workload import sample as stage
 
     read_manifest(workload, "workload")
-    refuse_overwrite(out.absolute(), force=force)
-    spark, progress = start(master, stage.N_STEPS)
-    manifest = stage.sample(
-        spark, workload, out, nodes=nodes, seeds=seeds, seed=seed, force=force, progress=progress
-    )
-    print_result(out, manifest, print_workload, json=json)
+    job.print(job.on_spark(stage.sample, stage.N_STEPS, **job.options()), print_workload)
 
 
 @app.command()
@@ -97,32 +184,29 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         "self-loops": (manifest["n_self_loops"], "dropped"),
         "rejected": (manifest["n_rejected"], f"listed in {out}/rejected.parquet"),
     }
-    print(f"workload {out}")
-    print_facts(
-        {
-            "nodes": manifest["n_nodes"],
-            "topics": manifest["n_topics"],
-            "subscriptions": manifest["n_subscriptions"],
-            **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
-            "digest": manifest["digest"][:16],
-        }
-    )
+    facts = {
+        "nodes": manifest["n_nodes"],
+        "topics": manifest["n_topics"],
+        "subscriptions": manifest["n_subscriptions"],
+        **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
+        "digest": manifest["digest"][:16],
+    }
+    print_facts(f"workload {out}", facts)
 
 
 def print_statistics(workload: Path, found: Statistics) -> None:
     """Print the statistics of a workload."""
     from meshwright.workload.statistics import ccdf, quantile
 
-    print(f"workload {workload}")
-    print_facts(
-        {
-            "nodes": found.n_nodes,
-            "topics": found.n_topics,
-            "subscriptions": found.n_subscriptions,
-            "design": f"{found.forecast.incidences:,} incidences, about "
-            f"{size(found.forecast.memory_bytes)} and {duration(found.forecast.seconds)} expected",
-        }
-    )
+    expected = found.forecast
+    cost = f"{size(expected.memory_bytes)} and {duration(expected.seconds)} expected"
+    facts = {
+        "nodes": found.n_nodes,
+        "topics": found.n_topics,
+        "subscriptions": found.n_subscriptions,
+        "design": f"{expected.incidences:,} incidences, about {cost}",
+    }
+    print_facts(f"workload {workload}", facts)
     for title, histogram in (
         ("subscriptions per node", found.subscriptions_per_node),
         ("subscribers per topic", found.subscribers_per_topic),

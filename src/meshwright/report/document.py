@@ -15,12 +15,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay.dataset import load_overlay
 from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
-from meshwright.report.overlay_facts import (
-    measured_facts,
-    overlay_facts,
-    run_facts,
-    workload_facts,
-)
+from meshwright.report.overlay_facts import measured_facts, overlay_facts, run_facts, workload_facts
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.storage import Manifest, find_input, open_dataset, read_manifest
 
