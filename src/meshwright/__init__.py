@@ -46,26 +46,10 @@ _HOME = {
     "trace": "meshwright.smallworld.routing.trace",
 }
 
-__all__ = [
-    "Assignment",
-    "BrokerTree",
-    "Density",
-    "InputError",
-    "Instance",
-    "MeshwrightError",
-    "Overlay",
-    "Problem",
-    "Run",
-    "SmallWorld",
-    "__version__",
-    "assign",
-    "design",
-    "disconnected_topics",
-    "load_assignment",
-    "load_problem",
-    "simulate",
-    "trace",
-]
+__all__ = ["InputError", "MeshwrightError", "__version__"]
+__all__ += ["Assignment", "BrokerTree", "Density", "Instance", "Overlay", "Problem"]
+__all__ += ["Run", "SmallWorld", "assign", "design", "disconnected_topics"]
+__all__ += ["load_assignment", "load_problem", "simulate", "trace"]
 
 
 def __getattr__(name: str) -> Any:

@@ -405,9 +405,8 @@ def test_debris_is_not_called_a_group(opened, tmp_path):
 
 
 def test_a_page_without_room_for_names_still_draws_and_says_so(opened, large, place):
-    from meshwright.report.document import document
-    from meshwright.report.page import render
-    from meshwright.report.page_data import BUDGETS, trimmed
+    from meshwright.report import document
+    from meshwright.report.page import BUDGETS, render, trimmed
 
     page_path = place / "bare.html"
     bare = trimmed(document([large.page.parent / "gm"]), BUDGETS[2])

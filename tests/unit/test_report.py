@@ -200,9 +200,8 @@ def test_the_page_may_load_and_run_nothing_but_itself(whole):
 def test_a_page_that_would_be_too_large_leaves_lists_out_or_is_refused(
     place, tmp_path, monkeypatch
 ):
-    from meshwright.report.document import document
-    from meshwright.report.page import render
-    from meshwright.report.page_data import BUDGETS, trimmed
+    from meshwright.report import document
+    from meshwright.report.page import BUDGETS, render, trimmed
 
     whole = document([place / "gm"])
     sizes = [len(render(trimmed(whole, budget)).encode()) for budget in BUDGETS]
@@ -219,8 +218,8 @@ def test_a_page_that_would_be_too_large_leaves_lists_out_or_is_refused(
 
 
 def test_the_largest_topics_are_left_out_first_and_none_is_cut(place):
-    from meshwright.report.document import document
-    from meshwright.report.page_data import Budget, trimmed
+    from meshwright.report import document
+    from meshwright.report.page import Budget, trimmed
 
     fitting = trimmed(document([place / "gm"]), Budget(60, 10**6, 10**6))
     workload = fitting["sections"][0]["workload"]

@@ -14,7 +14,7 @@ from meshwright.overlay import design
 from meshwright.report.distributions import knee, thin
 from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layout
 from meshwright.report.overlay_facts import support_curve
-from meshwright.report.page_data import embedded, packed
+from meshwright.report.page import embedded, packed
 from meshwright.report.picture import find_groups, links_between, overlay_parts, picture
 from tests.reports import crowd
 

@@ -20,7 +20,7 @@ DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
     *("assign", "report", "deploy", "lab", "reproduce"),
 )
-FILES = ("assign", "check", "demo", "deploy", "design", "lab", "reproduce", "simulate", "workload")
+FILES = ("check", "content", "demo", "deploy", "design", "lab", "reproduce", "simulate", "workload")
 
 
 class Verbs(TyperGroup):
@@ -48,7 +48,7 @@ def add_group(name: str, summary: str) -> typer.Typer:
     return group
 
 
-def print_version(asked: bool) -> None:
+def version(asked: bool) -> None:
     """Print the version and stop, if it is asked for."""
     if asked:
         from meshwright import __version__
@@ -60,11 +60,7 @@ def print_version(asked: bool) -> None:
 @app.callback()
 def root(
     _version: bool = typer.Option(
-        False,
-        "--version",
-        callback=print_version,
-        is_eager=True,
-        help="Print the version and stop.",
+        False, "--version", callback=version, is_eager=True, help="Print the version and stop."
     ),
 ) -> None:
     """Plan the network of a publish/subscribe system: link, route, attach, deploy."""

@@ -72,17 +72,16 @@ def print_run(out: Path, manifest: Manifest) -> None:
         "seconds": f"{manifest['seconds']:.2f}",
     }
     print_facts(f"run {out}", facts)
-    columns = [("", list(MEASURES.values())), (manifest["routing"], _cells(totals))]
+    columns = [["", *MEASURES.values()], [manifest["routing"], *_cells(totals)]]
     other = manifest.get("against")
     if other is not None:
         ratios = [other["ratios"].get(name) for name in MEASURES]
-        columns.append((other["routing"], _cells(other["totals"])))
-        columns.append(("ratio", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios]))
-    for i, (name, cells) in enumerate(columns[1:], 1):
-        width = max(map(len, (name, *cells)))
-        columns[i] = (name.rjust(width), [cell.rjust(width) for cell in cells])
-    names, listed = zip(*columns, strict=True)
-    print_table(names, zip(*listed, strict=True))
+        columns.append([other["routing"], *_cells(other["totals"])])
+        columns.append(["ratio", *["" if ratio is None else f"{ratio:.3f}" for ratio in ratios]])
+    for column in columns[1:]:  # of numbers, though they are text by now
+        column[:] = [cell.rjust(max(map(len, column))) for cell in column]
+    names, *rows = zip(*columns, strict=True)
+    print_table(names, rows)
     print("\nbusiest nodes")
     rows = [(row["node"], row["sent"], row["received"]) for row in manifest["busiest"]]
     print_table(("node", "sent", "received"), rows)

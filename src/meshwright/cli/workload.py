@@ -145,7 +145,7 @@ def social(
     job.print(job.on_spark(stage.generate_social, stage.N_STEPS, model=model), print_workload)
 
 
-generate.command("content")(makes_dataset(generate_content))
+generate.command("content")(generate_content)
 
 
 @app.command()

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from meshwright import __version__
+from meshwright.content.dataset import load_assignment
+from meshwright.content.problem.dataset import load_problem
 from meshwright.errors import InputError
-from meshwright.runtime.progress import Progress
+from meshwright.model.instance import Instance
+from meshwright.overlay.dataset import load_overlay
+from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
+from meshwright.report.overlay_facts import measured_facts, overlay_facts, run_facts, workload_facts
+from meshwright.report.page import BUDGETS, render, trimmed
+from meshwright.runtime.progress import Progress, no_progress
+from meshwright.storage import Manifest, find_input, open_dataset, read_manifest
 from meshwright.storage.files import new_file, refuse_file
 
-__all__ = ["Written", "make_report", "refuse_target"]
-
 MOST_BYTES = 8_000_000
+DIGEST_OF = {  # kind: the fact of its manifest that names its workload or problem
+    "workload": "digest",
+    "overlay": "workload_digest",
+    "run": "workload_digest",
+    "assignment": "problem_digest",
+}
 
 
 class Written(NamedTuple):
@@ -22,6 +37,23 @@ class Written(NamedTuple):
     page: Path
     numbers: Path
     document: dict[str, Any]
+
+
+class Dataset(NamedTuple):
+    """A dataset to report on, under the label it has in the report."""
+
+    label: str
+    path: Path
+    manifest: Manifest
+
+
+@dataclass(slots=True)
+class Section:
+    """Overlays and runs of one workload, or assignments of one problem."""
+
+    digest: str
+    source: Path | None = None  # the workload or the problem
+    datasets: dict[str, list[Dataset]] = field(default_factory=lambda: defaultdict(list))  # by kind
 
 
 def make_report(
@@ -35,26 +67,16 @@ def make_report(
 ) -> Written:
     """Write a page that opens offline, and its numbers to a `.json` file of the same name.
 
-    Parameters
-    ----------
-    datasets
-        Overlays, runs, assignments and workloads. Datasets of one workload, or of one problem, are
-        compared in one section.
-    workload, problem
-        Where the workload and the problem are, if they were moved.
-
+    Datasets of one workload, or of one problem, are compared in one section. `workload` and
+    `problem` say where these are, if they were moved.
     """
-    from meshwright.report.document import document
-    from meshwright.report.page import render
-    from meshwright.report.page_data import BUDGETS, trimmed
-
-    page, numbers = refuse_target(out, force=force)
-    everything = document(
-        datasets,
-        workload=Path(workload) if workload is not None else None,
-        problem=Path(problem) if problem is not None else None,
-        progress=progress,
-    )
+    page = Path(out)
+    numbers = page.with_suffix(".json")
+    if page.suffix.lower() not in (".html", ".htm") and not page.is_dir():
+        raise InputError(f"the report is a web page; give -o a name such as {page.name}.html.")
+    for target in (page, numbers):
+        refuse_file(target, force=force)
+    everything = document(datasets, workload=workload, problem=problem, progress=progress)
     for budget in BUDGETS:
         content = trimmed(everything, budget)
         text = render(content)
@@ -66,21 +88,113 @@ def make_report(
             f"the page would have {size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f} MB. "
             "Report fewer datasets at once."
         )
-    for target, written in (
-        (page, text),
-        (numbers, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"),
-    ):
+    as_json = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+    for target, written in ((page, text), (numbers, as_json)):
         with new_file(target) as file:
             file.write(written)
     return Written(page, numbers, content)
 
 
-def refuse_target(out: str | Path, *, force: bool) -> tuple[Path, Path]:
-    """Return the page and the file of numbers; raise InputError if they cannot be written."""
-    page = Path(out)
-    numbers = page.with_suffix(".json")
-    if page.suffix.lower() not in (".html", ".htm") and not page.is_dir():
-        raise InputError(f"the report is a web page; give -o a name such as {page.name}.html.")
-    for target in (page, numbers):
-        refuse_file(target, force=force)
-    return page, numbers
+def document(
+    datasets: Sequence[str | Path],
+    *,
+    workload: str | Path | None = None,
+    problem: str | Path | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
+    progress = progress or no_progress()
+    moved = {  # kind of dataset: the kind it was made from, and where that is
+        "overlay": ("workload", Path(workload) if workload is not None else None),
+        "assignment": ("problem", Path(problem) if problem is not None else None),
+    }
+    sections = [
+        (_assignments if section.datasets["assignment"] else _overlays)(section, progress)
+        for section in gather([Path(path) for path in datasets], moved)
+    ]
+    return {"meshwright": __version__, "sections": sections}
+
+
+def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> list[Section]:
+    """Return the sections in the order in which their first dataset was named."""
+    if not places:
+        raise InputError("there is nothing to report; name a dataset, for example an overlay.")
+    resolved = [place.resolve() for place in places]
+    sections: dict[str, Section] = {}
+    for label, place in zip(labels(places), places, strict=True):
+        if resolved.count(place.resolve()) > 1:
+            raise InputError(f"'{place}' is named twice; name each dataset once.")
+        read_manifest(place)  # its errors name the path as it was given
+        manifest = open_dataset(place)
+        if manifest.kind not in DIGEST_OF:
+            raise InputError(
+                f"'{place}' is a dataset of kind {manifest.kind!r}, which has nothing to show yet. "
+                "Run `meshwright assign` on it and report the assignment."
+            )
+        digest = manifest[DIGEST_OF[manifest.kind]]
+        section = sections.setdefault(digest, Section(digest))
+        section.datasets[manifest.kind].append(Dataset(label, place, manifest))
+        if manifest.kind == "workload":
+            section.source = place
+        elif manifest.kind in moved:
+            section.source, _ = find_input(manifest, place, *moved[manifest.kind])
+    return list(sections.values())
+
+
+def labels(places: Sequence[Path]) -> list[str]:
+    """Return a short name of each dataset: its directory, or its path where names are equal.
+
+    Examples
+    --------
+    >>> labels([Path("a/gm"), Path("a/gpm"), Path("b/gm")])
+    ['a/gm', 'gpm', 'b/gm']
+
+    """
+    names = [place.resolve().name for place in places]
+    named = zip(names, places, strict=True)
+    return [name if names.count(name) == 1 else str(place) for name, place in named]
+
+
+def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
+    overlays: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
+    instance: Instance | None = None
+    for label, path, manifest in section.datasets["overlay"]:
+        with progress.step(f"reading {label}"):
+            overlay = load_overlay(path, section.source)
+            instance = overlay.instance
+            facts = overlay_facts(label, overlay, manifest)
+            overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
+    for given in section.datasets["run"]:
+        with progress.step(f"reading {given.label}"):
+            runs += run_facts(*given)
+    for facts in overlays:
+        own = [run for run in runs if run["overlay_digest"] == facts["digest"]]
+        facts["measured"] = [measured_facts(run) for run in own]
+    workload: dict[str, Any] = {"digest": section.digest}
+    if section.source is not None:
+        made = open_dataset(section.source, "workload")
+        instance = instance or Instance.load(section.source)
+        workload |= workload_facts(source_name(section.source), instance)
+        workload |= {"created": made.created, "command": made.command}
+    return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
+
+
+def _assignments(section: Section, progress: Progress) -> dict[str, Any]:
+    assert section.source is not None
+    manifest = open_dataset(section.source, "problem")
+    facts = problem_facts(source_name(section.source), load_problem(section.source), manifest)
+    found = []
+    for label, path, own in section.datasets["assignment"]:
+        with progress.step(f"reading {label}"):
+            assignment = load_assignment(path, section.source)
+            drawn = facts["drawn"]["subscriber"]
+            found.append(assignment_facts(label, assignment, own, drawn))
+    shown = {"problem": facts, "assignments": found, "triangle": triangle(found)}
+    return {"kind": "assignments", **shown}
+
+
+def source_name(path: Path) -> str:
+    """Return the name of a workload or problem with its directory: many are called `workload`."""
+    place = path.resolve()
+    return "/".join(part for part in (place.parent.name, place.name) if part)

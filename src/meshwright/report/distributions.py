@@ -1,4 +1,4 @@
-"""Distributions in few numbers: CCDFs, histograms, boxes, thinned curves and their knees."""
+"""Distributions in few numbers: CCDFs, boxes, thinned curves and their knees."""
 
 from __future__ import annotations
 
@@ -24,52 +24,39 @@ def summary(values: npt.ArrayLike) -> dict[str, Any]:
     if len(array) == 0:
         return {"mean": 0.0, "median": 0.0, "most": 0, "ccdf": []}
     found, counts = np.unique(array, return_counts=True)
-    at_least = np.cumsum(counts[::-1])[::-1]
+    at_least = np.cumsum(counts[::-1])[::-1] / len(array)
     return {
         "mean": short(array.mean()),
         "median": short(np.median(array)),
-        "most": plain(array.max()),
-        "ccdf": [[plain(found[i]), short(at_least[i] / len(array))] for i in thin(len(found))],
+        "most": rounded(found[-1].item()),
+        "ccdf": [[rounded(found[i].item()), short(at_least[i])] for i in thin(len(found))],
     }
 
 
-def histogram(values: npt.NDArray[Any]) -> list[list[int]]:
-    """Return each value and how often it occurs."""
-    found, counts = np.unique(values, return_counts=True)
-    return [[int(value), int(n)] for value, n in zip(found, counts, strict=True)]
-
-
-def box(values: npt.ArrayLike) -> dict[str, float]:
-    """Return the five numbers of a box: least, quartiles, most.
+def box(values: npt.NDArray[Any]) -> dict[str, float]:
+    """Return the five numbers of a box: least, quartiles, most; all 0 if there are no values.
 
     Examples
     --------
-    >>> box([1, 2, 3, 4, 5])
+    >>> box(np.array([1, 2, 3, 4, 5]))
     {'least': 1, 'low': 2.0, 'median': 3.0, 'high': 4.0, 'most': 5}
 
     """
-    array = np.asarray(values)
-    if len(array) == 0:
-        return {"least": 0, "low": 0.0, "median": 0.0, "high": 0.0, "most": 0}
-    low, median, high = np.quantile(array, [0.25, 0.5, 0.75])
-    return {
-        "least": plain(array.min()),
-        "low": short(low),
-        "median": short(median),
-        "high": short(high),
-        "most": plain(array.max()),
-    }
+    array = values if len(values) else np.zeros(1, np.int64)
+    least, most = rounded(array.min().item()), rounded(array.max().item())
+    low, median, high = map(short, np.quantile(array, [0.25, 0.5, 0.75]))
+    return {"least": least, "low": low, "median": median, "high": high, "most": most}
 
 
-def thin(size: int, also: Sequence[int] = (), most: int = MOST_POINTS) -> list[int]:
-    """Return about `most` of `size` indices, with both ends and those in `also`.
+def thin(size: int, also: Sequence[int] = ()) -> list[int]:
+    """Return about `MOST_POINTS` of `size` indices, with both ends and those in `also`.
 
     Half of them are spaced evenly and half geometrically, as curves bend near their start.
     """
-    if size <= most:
+    if size <= MOST_POINTS:
         return list(range(size))
-    evenly = np.linspace(0, size - 1, most // 2)
-    closely = np.geomspace(1, size, most // 2) - 1
+    evenly = np.linspace(0, size - 1, MOST_POINTS // 2)
+    closely = np.geomspace(1, size, MOST_POINTS // 2) - 1
     kept = np.unique(np.concatenate((evenly, closely)).round().astype(np.int64))
     return sorted({*kept.tolist(), *also})
 
@@ -84,9 +71,9 @@ def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
     (1, 0.35)
 
     """
-    line = np.linspace(height[0], height[-1], len(height))
-    at = int(np.argmax(height - line))
-    return at, float(height[at] - line[at])
+    above = height - np.linspace(height[0], height[-1], len(height))
+    at = int(np.argmax(above))
+    return at, float(above[at])
 
 
 def short(value: float, digits: int = 6) -> float:
@@ -94,6 +81,6 @@ def short(value: float, digits: int = 6) -> float:
     return float(f"{float(value):.{digits}g}")
 
 
-def plain(value: Any) -> Any:
-    """Return a NumPy number as a Python int, or as a rounded float."""
-    return int(value) if isinstance(value, np.integer | int) else short(value)
+def rounded(value: Any) -> Any:
+    """Return a value, shortened if it is a float."""
+    return short(value) if isinstance(value, float) else value

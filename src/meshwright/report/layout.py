@@ -26,24 +26,24 @@ ASPECT = 1.6  # of screens
 GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by it never repeats a direction
 
 
-def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Points:
-    """Return the places of n nodes, linked ones near each other; separate parts in rows."""
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+def linked_parts(n: int, edges: npt.NDArray[np.int32]) -> tuple[int, npt.NDArray[np.int64]]:
+    """Return the number of connected parts of n nodes, and the part that each node is in."""
+    graph = coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
     n_parts, part = connected_components(graph, directed=False)
+    return n_parts, part.astype(np.int64)
+
+
+def force_layout(n: int, edges: npt.NDArray[np.int32]) -> Points:
+    """Return the places of n nodes, linked ones near each other; separate parts in rows."""
+    n_parts, part = linked_parts(n, edges)
     if n_parts < 2:
-        return _fit(*_settled(n, edges, steps))[0]
-    order = np.argsort(part, kind="stable")
-    ends = np.searchsorted(part[order], np.arange(n_parts + 1))
-    by_part = np.argsort(part[edges[:, 0]], kind="stable")
-    edge_ends = np.searchsorted(part[edges[by_part, 0]], np.arange(n_parts + 1))
-    place = np.empty(n, np.int32)
+        return _fit(*_settled(n, edges))[0]
     x, y = np.zeros(n), np.zeros(n)
-    members = [order[ends[p] : ends[p + 1]] for p in range(n_parts)]
+    members = [np.flatnonzero(part == p) for p in range(n_parts)]
     for p, nodes in enumerate(members):
-        place[nodes] = np.arange(len(nodes))
-        own = place[edges[by_part[edge_ends[p] : edge_ends[p + 1]]]]
         if len(nodes) > 1:
-            own_x, own_y = _settled(len(nodes), own, steps)
+            own = np.searchsorted(nodes, edges[part[edges[:, 0]] == p]).astype(np.int32)
+            own_x, own_y = _settled(len(nodes), own)
             # A part's area follows from its nodes: long chains spread, and small parts must show.
             extents = np.array([np.ptp(own_x), np.ptp(own_y)])
             wide, tall = np.maximum(extents, max(extents.max(), 1e-9) / 3)  # lines are not flat
@@ -53,16 +53,13 @@ def force_layout(n: int, edges: npt.NDArray[np.int32], steps: int = STEPS) -> Po
     return _fit(x, y)[0]
 
 
-def _settled(n: int, edges: npt.NDArray[np.int32], steps: int) -> tuple[Floats, Floats]:
+def _settled(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
     """Return the places of connected nodes."""
     x, y = _sketch(n, edges)
     mass = 1.0 + np.minimum(np.bincount(edges.ravel(), minlength=n), 40) * 0.5
-    settle(x, y, mass, _springs(edges, np.ones(len(edges))), steps, 1.2)
+    one, other = edges.T.copy()
+    settle(x, y, mass, Springs(one, other, np.ones(len(edges))), STEPS, 1.2)
     return _turned(x, y)
-
-
-def _springs(edges: npt.NDArray[np.int32], pull: Floats) -> Springs:
-    return Springs(edges[:, 0].copy(), edges[:, 1].copy(), pull)
 
 
 def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
@@ -91,14 +88,15 @@ def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
 
 
 def disc_layout(
-    radius: Floats, edges: npt.NDArray[np.int32], weight: Floats, steps: int = STEPS
+    radius: Floats, edges: npt.NDArray[np.int32], weight: Floats
 ) -> tuple[Points, npt.NDArray[np.int32]]:
     """Return the places of discs that do not overlap, and their radii in the same unit."""
     x, y = _sketch(len(radius), edges)
     scale = float(np.sqrt(np.mean(radius**2))) if len(radius) else 1.0
     mass = 1.0 + 2.0 * (radius / scale) ** 2
     pull = 0.6 * weight / weight.max() + 0.02 if len(weight) else weight
-    settle(x, y, mass, _springs(edges, pull), steps, 1.0)
+    one, other = edges.T.copy()
+    settle(x, y, mass, Springs(one, other, pull), STEPS, 1.0)
     linked = np.bincount(edges.ravel(), minlength=len(radius)) > 0
     x, y = _turned(*_gathered(x, y, linked))
     # The discs take about a fifth of the area that the points span, to leave space for links.
@@ -124,8 +122,7 @@ def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
     x, y = spiral * np.cos(turn), spiral * np.sin(turn)
     if len(edges) == 0 or n < 4:
         return x, y
-    ends = (np.ones(len(edges)), (edges[:, 0], edges[:, 1]))
-    graph = coo_array(ends, shape=(n, n)).tocsr()
+    graph = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     degree = np.bincount(edges.ravel(), minlength=n)
     pivots = [int(np.argmax(degree))]
     rows = []

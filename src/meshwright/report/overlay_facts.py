@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import TopicRows, topic_rows
-from meshwright.report.distributions import box, histogram, knee, short, summary, thin
-from meshwright.report.picture import overlay_parts, picture
+from meshwright.report.distributions import box, knee, rounded, short, summary, thin
+from meshwright.report.picture import count_distinct, overlay_parts, picture
 from meshwright.storage import Manifest, read_table
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
@@ -69,11 +68,17 @@ def headline(overlay: Overlay) -> dict[str, Any]:
     """Return the measures that a manager asks for first, and those of a full mesh and a star."""
     instance = overlay.instance
     n = instance.n_nodes
-    n_shared = int(np.count_nonzero(np.bincount(instance.topics) > 1))
-    apart = int(np.count_nonzero(overlay.components > 1))
-    cut_off = int(np.count_nonzero(n_parts_of_topics(overlay) > 1))
     full = n * (n - 1) // 2
-    by_star, support_of_star = star_facts(instance)
+    joins = np.maximum(np.bincount(instance.topics, minlength=instance.n_topics) - 1, 0)
+    n_shared = int(np.count_nonzero(joins))
+    apart = int(np.count_nonzero(overlay.components > 1))
+    # Relays can join subscribers within a part of the overlay; between two parts there is no path.
+    part = overlay_parts(overlay)[np.repeat(np.arange(n), np.diff(instance.indptr))]
+    n_parts = count_distinct(instance.topics, part, instance.n_topics)
+    cut_off = int(np.count_nonzero(n_parts > 1))
+    # A star joins the topics that its hub wants, and relays the others.
+    by_hub = joins[instance.topics_of(hub(instance))] if n else joins
+    by_star = n_shared - int(np.count_nonzero(by_hub))
     return {
         "links": overlay.n_edges,
         "links_of_full_mesh": full,
@@ -92,33 +97,8 @@ def headline(overlay: Overlay) -> dict[str, Any]:
         "topics_relayed_of_star": by_star,
         "share_connected_of_star": short(1 - by_star / n_shared) if n_shared else 1.0,
         "support": short(overlay.support),
-        "support_of_star": short(support_of_star),
+        "support_of_star": short(by_hub.sum() / joins.sum()) if n_shared else 1.0,
     }
-
-
-def n_parts_of_topics(overlay: Overlay) -> npt.NDArray[np.int64]:
-    """Return over how many parts of the overlay each topic's subscribers are spread.
-
-    Relays can join subscribers within a part; between two parts there is no path.
-    """
-    instance = overlay.instance
-    part = overlay_parts(overlay)
-    node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
-    n_parts = int(part.max(initial=-1)) + 1
-    pairs = np.unique(instance.topics.astype(np.int64) * max(n_parts, 1) + part[node])
-    return np.bincount(pairs // max(n_parts, 1), minlength=instance.n_topics)
-
-
-def star_facts(instance: Instance) -> tuple[int, float]:
-    """Return how many shared topics the hub of a star does not want, and the star's support."""
-    if instance.n_nodes == 0:
-        return 0, 1.0
-    sizes = np.bincount(instance.topics, minlength=instance.n_topics)
-    joins = np.maximum(sizes - 1, 0)
-    wanted = np.zeros(instance.n_topics, np.bool_)
-    wanted[instance.topics_of(hub(instance))] = True
-    full = int(joins.sum())
-    return int(np.count_nonzero(joins[~wanted])), joins[wanted].sum() / full if full else 1.0
 
 
 def certificate(overlay: Overlay) -> dict[str, Any]:
@@ -133,15 +113,14 @@ def certificate(overlay: Overlay) -> dict[str, Any]:
     gap = max(0.0, round(best - overlay.support, 12)) / best if best else None
 
     def row(measure: str, value: float, bound: float | None, gap: float | None) -> dict[str, Any]:
+        if gap is None and bound:
+            gap = value / bound - 1
         facts = {"measure": measure, "value": value, "bound": bound, "gap": gap}
-        return {name: _rounded(fact) for name, fact in facts.items()}
-
-    def least(measure: str, value: int, bound: int | None) -> dict[str, Any]:
-        return row(measure, value, bound, value / bound - 1 if bound else None)
+        return {name: rounded(fact) for name, fact in facts.items()}
 
     rows = [
-        least("links", overlay.n_edges, complete.edges if complete else None),
-        least("maximum degree", overlay.max_degree, complete.max_degree if complete else None),
+        row("links", overlay.n_edges, complete.edges if complete else None, None),
+        row("maximum degree", overlay.max_degree, complete.max_degree if complete else None, None),
         row("average degree", overlay.average_degree, None, None),
         row("support", overlay.support, best, gap),
     ]
@@ -165,7 +144,7 @@ def degree_facts(overlay: Overlay) -> dict[str, Any]:
     names = overlay.instance.node_names
     return {
         **summary(degrees),
-        "histogram": histogram(degrees),
+        "histogram": np.column_stack(np.unique(degrees, return_counts=True)).tolist(),
         "of_node": degrees.tolist(),
         "busiest": [{"node": names[v], "links": int(degrees[v])} for v in order],
     }
@@ -173,22 +152,21 @@ def degree_facts(overlay: Overlay) -> dict[str, Any]:
 
 def support_curve(overlay: Overlay) -> dict[str, Any]:
     """Return support against links in the order added, its knee, and where it reaches 80%."""
-    sizes = np.bincount(overlay.instance.topics, minlength=overlay.instance.n_topics)
-    full = overlay.instance.n_subscriptions - int(np.count_nonzero(sizes))
+    full = overlay.instance.n_subscriptions - len(np.unique(overlay.instance.topics))
     gained = np.concatenate(([0], np.cumsum(overlay.gains, dtype=np.int64)))
     support = gained / full if full else np.ones(len(gained))
     at, height = knee(support)
     many = int(np.searchsorted(support, MANY - 1e-12))
-    marks = [at, *([many] if many < len(support) else [])]
 
     def mark(links: int) -> dict[str, Any]:
         share = short(links / overlay.n_edges) if overlay.n_edges else 0.0
         return {"links": links, "share_of_links": share, "support": short(support[links])}
 
+    listed = thin(len(support), [at, min(many, overlay.n_edges)])
     return {
-        "points": [[i, short(support[i])] for i in thin(len(support), marks)],
+        "points": [[i, short(support[i])] for i in listed],
         "knee": mark(at) if height >= LEAST_BEND else None,
-        "eighty_percent": mark(many) if many < len(support) else None,
+        "eighty_percent": mark(many) if many <= overlay.n_edges else None,
     }
 
 
@@ -207,8 +185,7 @@ def topic_sizes(topics: TopicRows) -> dict[str, Any]:
         "diameter": _against(topics.subscribers[whole], topics.diameter_high[whole]),
         "n_in_pieces": int(np.count_nonzero(shared & ~whole)),
         "largest_diameter": [
-            int(topics.diameter_low.max(initial=0)),
-            int(topics.diameter_high.max(initial=0)),
+            int(bound.max(initial=0)) for bound in (topics.diameter_low, topics.diameter_high)
         ],
         "n_diameters_bounded": int(np.count_nonzero(~exact)),
     }
@@ -227,10 +204,6 @@ def _against(sizes: Any, values: Any) -> dict[str, Any]:
     order = np.argsort(-counts, kind="stable")[:MOST_DOTS]
     dots = [[*pairs[i].tolist(), int(counts[i])] for i in sorted(order.tolist())]
     return {"dots": dots, "means": means}
-
-
-def _rounded(value: Any) -> Any:
-    return short(value) if isinstance(value, float) else value
 
 
 def run_facts(label: str, directory: Path, manifest: Manifest) -> list[dict[str, Any]]:
@@ -283,9 +256,9 @@ def measured_facts(run: dict[str, Any]) -> dict[str, Any]:
 
 def _totals(totals: dict[str, Any]) -> dict[str, Any]:
     """Return the totals of a run, rounded, and the overhead per delivery."""
-    rounded = {name: _rounded(value) for name, value in totals.items()}
-    ratio = short(totals["overhead"] / totals["deliveries"]) if totals["deliveries"] else None
-    return {**rounded, "overhead_per_delivery": ratio}
+    ratio = totals["overhead"] / totals["deliveries"] if totals["deliveries"] else None
+    every = {**totals, "overhead_per_delivery": ratio}
+    return {name: rounded(value) for name, value in every.items()}
 
 
 def _numbers(column: Any) -> Any:

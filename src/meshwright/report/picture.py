@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld
 from meshwright.report.distributions import short
 from meshwright.report.kernels.drawing import move_nodes
-from meshwright.report.layout import disc_layout, force_layout, ring_layout
+from meshwright.report.layout import disc_layout, force_layout, linked_parts, ring_layout
 
 Ints = npt.NDArray[np.int64]
 
@@ -47,43 +46,43 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
     if ring is not None:
         x, y = ring_layout(np.arange(len(size), dtype=np.int32))
         discs = np.full(len(size), int(10_000 * np.pi / len(size) * 0.36), np.int32)
-    part = overlay_parts(overlay)
-    spread = np.unique(group * max(n, 1) + part) // max(n, 1)
+    one, other = pairs.T.tolist()
     return {
         "of": "groups",
         "layout": layout,
-        "parts": np.bincount(spread, minlength=len(size)).tolist(),
+        "parts": count_distinct(group, overlay_parts(overlay), len(size)).tolist(),
         "x": x.tolist(),
         "y": y.tolist(),
         "radius": discs.tolist(),
         "size": size.tolist(),
         "links_inside": inside.tolist(),
-        "links": {
-            "one": pairs[:, 0].tolist(),
-            "other": pairs[:, 1].tolist(),
-            "count": counts.tolist(),
-        },
+        "links": {"one": one, "other": other, "count": counts.tolist()},
         "group": group.tolist(),
         "head": heads(overlay, group),
         **common_topics(overlay.instance, group),
     }
 
 
-def overlay_parts(overlay: Overlay) -> npt.NDArray[np.int64]:
+def overlay_parts(overlay: Overlay) -> Ints:
     """Return the connected component of the overlay that each node is in."""
-    n, edges = overlay.instance.n_nodes, overlay.edges
-    links = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
-    return np.asarray(connected_components(links, directed=False)[1], np.int64)
+    return linked_parts(overlay.instance.n_nodes, overlay.edges)[1]
 
 
-def heads(overlay: Overlay, group: npt.NDArray[np.int64]) -> list[str]:
+def count_distinct(key: npt.NDArray[Any], value: Ints, n_keys: int) -> Ints:
+    """Return how many different values go with each of the keys 0 to n_keys - 1."""
+    n_values = int(value.max(initial=0)) + 1
+    pairs = np.unique(key.astype(np.int64) * n_values + value)
+    return np.bincount(pairs // n_values, minlength=n_keys)
+
+
+def heads(overlay: Overlay, group: Ints) -> list[str]:
     """Return the name of each group: that of its node with the most links."""
     order = np.lexsort((-overlay.degrees, group))
     first = order[np.unique(group[order], return_index=True)[1]]
     return [overlay.instance.node_names[v] for v in first.tolist()]
 
 
-def common_topics(instance: Instance, group: npt.NDArray[np.int64]) -> dict[str, list[Any]]:
+def common_topics(instance: Instance, group: Ints) -> dict[str, list[Any]]:
     """Return the topic of each group whose share of subscribers exceeds that of all nodes most."""
     size = np.bincount(group)
     node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
@@ -109,7 +108,8 @@ def find_groups(n: int, edges: npt.NDArray[np.int32], most: int = MOST_GROUPS) -
     group = np.arange(n)
     size = np.ones(n, np.int64)
     largest = max(2, -(-n // SHARE))
-    graph = _graph(edges, n)
+    both = np.concatenate((edges, edges[:, ::-1]))
+    graph = csr_array(coo_array((np.ones(len(both)), both.T), shape=(n, n)))
     for _ in range(LEVELS):
         found = move_nodes(graph.indptr, graph.indices, graph.data, size, largest, ROUNDS)
         kept, index = np.unique(found, return_inverse=True)
@@ -142,11 +142,6 @@ def links_between(
     low, high = np.minimum(a, b)[a != b], np.maximum(a, b)[a != b]
     pairs, counts = np.unique(low * n + high, return_counts=True)
     return np.column_stack((pairs // max(n, 1), pairs % max(n, 1))).astype(np.int32), counts, inside
-
-
-def _graph(edges: npt.NDArray[np.int32], n: int) -> csr_array:
-    both = np.concatenate((edges, edges[:, ::-1]))
-    return csr_array(coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)))
 
 
 def _merge_small(group: Ints, graph: csr_array, size: Ints, most: int, largest: int) -> Ints:
@@ -193,10 +188,8 @@ def _merge_small(group: Ints, graph: csr_array, size: Ints, most: int, largest: 
 
 
 def _by_size(group: Ints) -> Ints:
-    kept, first, index, counts = np.unique(
+    _, first, index, counts = np.unique(
         group, return_index=True, return_inverse=True, return_counts=True
     )
-    order = np.lexsort((first, -counts))
-    rank = np.empty(len(kept), np.int64)
-    rank[order] = np.arange(len(kept))
+    rank = np.argsort(np.lexsort((first, -counts)))
     return rank[index]
