@@ -55,23 +55,17 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
 
 
 def print_comparison(overlays: Mapping[str, Overlay]) -> None:
-    """Print the overlays side by side."""
+    """Print the overlays side by side.
+
+    The components of a topic can only be joined by nodes that do not want it, its relays.
+    """
     from meshwright.model.overlay import disconnected_topics
 
-    print_table(
-        ("overlay", "links", "maximum degree", "support", "topics relayed"),
-        [
-            (
-                name,
-                overlay.n_edges,
-                overlay.max_degree,
-                f"{overlay.support:.1%}",
-                # The components of a topic can only be joined by nodes that do not want it.
-                len(disconnected_topics(overlay)),
-            )
-            for name, overlay in overlays.items()
-        ],
-    )
+    rows = [
+        (name, o.n_edges, o.max_degree, f"{o.support:.1%}", len(disconnected_topics(o)))
+        for name, o in overlays.items()
+    ]
+    print_table(("overlay", "links", "maximum degree", "support", "topics relayed"), rows)
     print("Relayed topics cross a node that does not want them; a star's hub relays all.")
 
 

@@ -23,6 +23,7 @@ from meshwright.cli.show import (
     raise_findings,
 )
 from meshwright.errors import DeployError
+from meshwright.runtime.progress import Progress
 
 if TYPE_CHECKING:
     from meshwright.deploy.lab.compare import Measured
@@ -77,7 +78,6 @@ def up(
     """Start a plan's brokers and wait until its links are open."""
     from meshwright.deploy.lab import running
     from meshwright.deploy.lab.verify import await_links
-    from meshwright.runtime.progress import Progress
 
     progress = Progress(2)
     with stopping_brokers():
@@ -127,7 +127,6 @@ def verify(
     """Publish on every topic; exit 1 unless each message arrives once."""
     from meshwright.deploy.lab import running
     from meshwright.deploy.lab import verify as stage
-    from meshwright.runtime.progress import Progress
 
     found = running.find_lab(conf, lab)
     progress = Progress(1)
@@ -174,7 +173,6 @@ def compare(
 ) -> None:
     """Measure a plan beside a full mesh and a hub."""
     from meshwright.deploy.lab import compare as stage
-    from meshwright.runtime.progress import Progress
 
     progress = Progress(stage.N_STEPS)
     with stopping_brokers():

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from meshwright.cli.show import print_result
+from meshwright.runtime.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from meshwright.runtime.progress import Progress
     from meshwright.storage import Manifest
 
 WorkloadPath = Annotated[Path, Argument(help="A workload dataset.")]
@@ -81,7 +81,6 @@ def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
 
 def start(master: str | None, n_steps: int) -> tuple[SparkSession, Progress]:
     """Start Spark; return its session and the progress of a command of `n_steps` steps."""
-    from meshwright.runtime.progress import Progress
     from meshwright.runtime.session import share_of_tasks, spark_session
 
     with Progress(1).step("starting Spark"):

@@ -215,17 +215,10 @@ def print_statistics(workload: Path, found: Statistics) -> None:
         mean = sum(value * n for value, n in histogram) / max(total, 1)
         middle, top = quantile(histogram, 0.5), histogram[-1][0] if histogram else 0
         print(f"\n{title}: mean {mean:,.1f}, median {middle:,}, most {top:,}")
-        rows = [(f"{x:,} or more", f"{y:.1%}", bar(y)) for x, y in powers_of_two(ccdf(histogram))]
+        points, rows = ccdf(histogram), []
+        for power in (2**i for i in range(top.bit_length())):
+            share = next(y for x, y in points if x >= power)
+            rows.append((f"{power:,} or more", f"{share:.1%}", bar(share)))
         print_table(("", "share", ""), rows)
     print("\nmost popular topics")
     print_table(("topic", "subscribers"), found.popular_topics)
-
-
-def powers_of_two(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return a CCDF at 1, 2, 4, 8, ... up to its largest value."""
-    shown, power = [], 1
-    for x, y in points:
-        while power <= x:
-            shown.append((power, y))
-            power *= 2
-    return shown

@@ -29,6 +29,7 @@ DIGEST_OF = {  # kind: the fact of its manifest that names its workload or probl
     "run": "workload_digest",
     "assignment": "problem_digest",
 }
+Dataset = tuple[str, Path, Manifest]  # its label in the report, its path and its manifest
 
 
 class Written(NamedTuple):
@@ -37,14 +38,6 @@ class Written(NamedTuple):
     page: Path
     numbers: Path
     document: dict[str, Any]
-
-
-class Dataset(NamedTuple):
-    """A dataset to report on, under the label it has in the report."""
-
-    label: str
-    path: Path
-    manifest: Manifest
 
 
 @dataclass(slots=True)
@@ -133,7 +126,7 @@ def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> lis
             )
         digest = manifest[DIGEST_OF[manifest.kind]]
         section = sections.setdefault(digest, Section(digest))
-        section.datasets[manifest.kind].append(Dataset(label, place, manifest))
+        section.datasets[manifest.kind].append((label, place, manifest))
         if manifest.kind == "workload":
             section.source = place
         elif manifest.kind in moved:
@@ -165,9 +158,9 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
             instance = overlay.instance
             facts = overlay_facts(label, overlay, manifest)
             overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
-    for given in section.datasets["run"]:
-        with progress.step(f"reading {given.label}"):
-            runs += run_facts(*given)
+    for label, path, manifest in section.datasets["run"]:
+        with progress.step(f"reading {label}"):
+            runs += run_facts(label, path, manifest)
     for facts in overlays:
         own = [run for run in runs if run["overlay_digest"] == facts["digest"]]
         facts["measured"] = [measured_facts(run) for run in own]

@@ -60,21 +60,11 @@ def render(document: dict[str, Any]) -> str:
     )
     return _template().render(
         document=document,
-        title=title(document),
         style=Markup(style),
         script=Markup(script),
         data=Markup(embedded(packed(document))),
         policy=policy,
     )
-
-
-def title(document: dict[str, Any]) -> str:
-    """Return the names of the workloads and problems."""
-    names = []
-    for section in document["sections"]:
-        source = section.get("problem") or section["workload"]
-        names.append(source.get("name") or f"workload {source['digest'][:8]}")
-    return ", ".join(names)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -117,9 +107,7 @@ def percent(value: float | None) -> str:
     """
     if value is None:
         return "–"
-    if value in (0, 1):
-        return f"{value:.0%}"
-    if value > 1:
+    if value >= 1 or value == 0:
         return f"{value:,.0%}"
     shown = f"{min(max(value, 0.001), 0.999) if 0 < value < 1 else value:.1%}"
     return shown.replace(".0%", "%")
@@ -152,11 +140,8 @@ def trimmed(document: dict[str, Any], budget: Budget) -> dict[str, Any]:
     sections = document["sections"]
     workloads = [section for section in sections if _has_lists(section)]
     n_overlays = sum(len(section["overlays"]) for section in workloads)
-    share = Budget(
-        budget.subscriptions // max(len(workloads), 1),
-        budget.edges // max(n_overlays, 1),
-        budget.names,
-    )
+    subscriptions = budget.subscriptions // max(len(workloads), 1)
+    share = Budget(subscriptions, budget.edges // max(n_overlays, 1), budget.names)
     fitting = [_section(s, share) if _has_lists(s) else s for s in sections]
     return {**document, "sections": fitting}
 
