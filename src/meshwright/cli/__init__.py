@@ -13,7 +13,6 @@ import sys
 import typer
 from typer.core import TyperGroup
 
-from meshwright.cli.show import command_name
 from meshwright.errors import MeshwrightError, SparkError
 
 DATA_FLOW = (
@@ -46,6 +45,11 @@ def add_group(name: str, summary: str) -> typer.Typer:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(group, name=name, help=summary)
     return group
+
+
+def command_name() -> str:
+    """Return the words that start this program: the launcher of a clone sets how it was called."""
+    return os.environ.get("MESHWRIGHT_COMMAND", "meshwright")
 
 
 def version(asked: bool) -> None:

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
-from meshwright.cli import app
+from meshwright.cli import app, show
 from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, start
-from meshwright.cli.show import (
-    print_facts,
-    print_json,
-    print_result,
-    print_table,
-    raise_findings,
-    size,
-)
 
 if TYPE_CHECKING:
     from meshwright.overlay.check import Evaluation
@@ -40,9 +32,9 @@ def check(
         read_manifest(dataset, "overlay")
         spark, progress = start(master, stage.N_STEPS)
         found = stage.check(spark, dataset, workload=workload, progress=progress)
-        print_result(dataset, found, print_evaluation, json=json)
+        show.print_result(dataset, found, print_evaluation, json=json)
         findings = found.findings
-    raise_findings(f"'{dataset}' is not what its manifest claims", findings)
+    show.raise_findings(f"'{dataset}' is not what its manifest claims", findings)
     if not json:
         print("\nall claims of the manifest hold")
 
@@ -54,9 +46,9 @@ def check_assignment(path: Path, problem: Path | None, *, json: bool) -> tuple[s
     report, findings = check_claims(path, problem)
     if json:
         violations = {"feasible": report.feasible, "violations": report.as_dict()}
-        print_json({**violations, "findings": list(findings)})
+        show.print_json({**violations, "findings": list(findings)})
     else:
-        print_facts(f"assignment {path}", {"feasible": report.feasible})
+        show.print_facts(f"assignment {path}", {"feasible": report.feasible})
         for violation in report.violations:
             print(f"  {violation}")
     return findings
@@ -73,16 +65,16 @@ def print_evaluation(overlay: Path, found: Evaluation) -> None:
         "topics not connected": found.n_disconnected,
         "largest topic diameter": f"{low}" if low == high else f"{low} to {high}",
     }
-    print_facts(f"overlay {overlay}", facts)
+    show.print_facts(f"overlay {overlay}", facts)
     if found.disconnected:
         print("\ntopics with the most components")
         for name in found.disconnected:
             print(f"  {name}")
     if found.diameters:
         print("\ntopic diameters, connected topics")
-        print_table(("diameter", "topics"), found.diameters)
+        show.print_table(("diameter", "topics"), found.diameters)
     print("\nbusiest nodes")
-    print_table(("node", "links"), found.busiest[:5])
+    show.print_table(("node", "links"), found.busiest[:5])
     if found.property_1:
         print("\nthe ring visits each node once, and every finger is within its phase")
 
@@ -133,13 +125,13 @@ def report(
     )
     progress.clear()  # a workload alone takes no step
     if json:
-        print_json(written.document)
+        show.print_json(written.document)
         return
     n_sections = len(written.document["sections"])
     plural = "" if n_sections == 1 else "s"
     facts = {
         "datasets": f"{len(datasets):,}, in {n_sections:,} section{plural}",
-        "size": size(written.page.stat().st_size),
+        "size": show.size(written.page.stat().st_size),
         "numbers": written.numbers,
     }
-    print_facts(f"report {written.page}", facts)
+    show.print_facts(f"report {written.page}", facts)

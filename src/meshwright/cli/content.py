@@ -11,16 +11,8 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from meshwright.cli import app
+from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, Seed, makes_dataset
-from meshwright.cli.show import (
-    command_name,
-    number,
-    print_facts,
-    print_table,
-    span,
-    with_parameters,
-)
 from meshwright.errors import CheckError, InfeasibleError
 
 if TYPE_CHECKING:
@@ -121,10 +113,10 @@ def print_problem(out: Path, manifest: Manifest) -> None:
         "leaves in time": f"{in_time['least']:,} at least, {in_time['median']:,} in the median "
         f"(latency of {limited})",
         "limits": f"alpha {manifest['alpha']}, beta {manifest['beta']:g} to "
-        f"{manifest['beta_max']:g}, max delay {span(*manifest['max_delay'])}",
+        f"{manifest['beta_max']:g}, max delay {show.span(*manifest['max_delay'])}",
         "digest": manifest["digest"][:16],
     }
-    print_facts(f"problem {out}", facts)
+    show.print_facts(f"problem {out}", facts)
     print(f"\nnext: {command_name()} assign {out} -o A --method gr-star")
 
 
@@ -230,7 +222,7 @@ def print_assignment(assignment: AnyAssignment, out: Path, manifest: Manifest) -
     """Print the measures of an assignment, its limits, and a bound that none can beat."""
     problem = assignment.problem
     facts = {
-        "method": with_parameters(manifest["method"], manifest["parameters"]),
+        "method": show.with_parameters(manifest["method"], manifest["parameters"]),
         "problem": f"{problem.n_subscribers:,} subscribers, {len(problem.tree.leaves):,} leaves, "
         f"{problem.tree.n_brokers - 1:,} brokers",
         "feasible": manifest["feasible"],
@@ -238,8 +230,8 @@ def print_assignment(assignment: AnyAssignment, out: Path, manifest: Manifest) -
     }
     if "n_linear_programs" in manifest["notes"]:
         facts["linear programs"] = manifest["notes"]["n_linear_programs"]
-    print_facts(f"assignment {out}", facts)
-    print_table(("", "value", "against"), _measures(manifest, assignment))
+    show.print_facts(f"assignment {out}", facts)
+    show.print_table(("", "value", "against"), _measures(manifest, assignment))
     for violation in assignment.report.violations:
         print(f"{violation.summary}, for example", *violation.examples, sep="\n  ")
 
@@ -248,11 +240,11 @@ def _measures(manifest: Manifest, assignment: AnyAssignment) -> list[tuple[str, 
     """Return each measure: its name, its value, and the limit or bound to compare it with."""
 
     def cell(name: str) -> str:
-        return "infinite" if manifest[name] is None else number(manifest[name])
+        return "infinite" if manifest[name] is None else show.number(manifest[name])
 
     def compared(name: str, remark: str) -> str:
         times = f"{manifest['bandwidth'] / manifest[name]:.2f} x " if manifest[name] > 0 else ""
-        return f"{times}{number(manifest[name])}, {name}{remark}"
+        return f"{times}{show.number(manifest[name])}, {name}{remark}"
 
     bound = compared("bound", "" if manifest["bound_is_exact"] else " (coarse grid)")
     rows = [("bandwidth", cell("bandwidth"), bound)]
@@ -261,7 +253,7 @@ def _measures(manifest: Manifest, assignment: AnyAssignment) -> list[tuple[str, 
         rows.append(("", "", compared("fractional", f" ({boxes:,} boxes)" if boxes else "")))
     kept = "kept" if manifest["within_beta"] else "not kept"
     problem = assignment.problem
-    mean = number(problem.n_subscribers / len(problem.tree.leaves))
+    mean = show.number(problem.n_subscribers / len(problem.tree.leaves))
     limits = f"beta {manifest['beta']:g} {kept}, beta_max {manifest['beta_max']:g}"
     return [
         *rows,
@@ -269,7 +261,7 @@ def _measures(manifest: Manifest, assignment: AnyAssignment) -> list[tuple[str, 
         ("load, least to most", f"{manifest['load_min']:,} to {manifest['load_max']:,}", ""),
         ("  standard deviation", cell("load_stdev"), f"mean {mean}"),
         ("delay, root mean square", cell("delay_rms"), ""),
-        ("  largest", cell("delay_max"), f"max_delay {span(*problem.delay_range)}"),
+        ("  largest", cell("delay_max"), f"max_delay {show.span(*problem.delay_range)}"),
     ]
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.cli import app, run_verb
+from meshwright.cli import app, command_name, run_verb, show
 from meshwright.cli.options import DemoOut, Master
-from meshwright.cli.show import command_name, print_table
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def print_comparison(overlays: Mapping[str, Overlay]) -> None:
         (name, o.n_edges, o.max_degree, f"{o.support:.1%}", len(disconnected_topics(o)))
         for name, o in overlays.items()
     ]
-    print_table(("overlay", "links", "maximum degree", "support", "topics relayed"), rows)
+    show.print_table(("overlay", "links", "maximum degree", "support", "topics relayed"), rows)
     print("Relayed topics cross a node that does not want them; a star's hub relays all.")
 
 

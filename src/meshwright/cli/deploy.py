@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
-from meshwright.cli import add_group
+from meshwright.cli import add_group, command_name, show
 from meshwright.cli.options import Force, Json, Out, OverlayPath, Workload
-from meshwright.cli.show import (
-    command_name,
-    print_facts,
-    print_json,
-    print_result,
-    print_table,
-    raise_findings,
-)
 
 if TYPE_CHECKING:
     from meshwright.deploy import Change, Plan
@@ -64,7 +56,7 @@ def mosquitto(
         facts = write_conf(made, out, force=force)
     summary = made.summary()
     if json:
-        print_json({"conf": str(out), **summary, "created": facts["created"]})
+        show.print_json({"conf": str(out), **summary, "created": facts["created"]})
     else:
         print_plan(out, made, summary)
 
@@ -78,8 +70,8 @@ def check(
 
     findings = validate(read_conf(conf))
     if json:
-        print_json({"conf": str(conf), "findings": findings})
-    raise_findings(f"'{conf}' must not be used", findings)
+        show.print_json({"conf": str(conf), "findings": findings})
+    show.raise_findings(f"'{conf}' must not be used", findings)
     if not json:
         print(f"configuration {conf}")
         print("every topic travels over a tree that reaches its subscribers and no others")
@@ -94,7 +86,7 @@ def diff(
     """Show which brokers change, and a safe order of restarts."""
     from meshwright.deploy import compare_confs
 
-    print_result(after, compare_confs(before, after), print_change, json=json)
+    show.print_result(after, compare_confs(before, after), print_change, json=json)
 
 
 @deploy.command()
@@ -107,7 +99,7 @@ def expand(
     """Subscribe nodes to the topics that their filters match."""
     from meshwright.patterns.expand import expand_workload
 
-    print_result(out, expand_workload(workload, out, force=force), print_expanded, json=json)
+    show.print_result(out, expand_workload(workload, out, force=force), print_expanded, json=json)
 
 
 def print_expanded(out: Path, manifest: Manifest) -> None:
@@ -115,7 +107,7 @@ def print_expanded(out: Path, manifest: Manifest) -> None:
     before = manifest["parameters"]["n_subscriptions_before"]
     subscriptions = f"{manifest['n_subscriptions']:,} (before: {before:,})"
     facts = {"topics": manifest["n_topics"], "subscriptions": subscriptions}
-    print_facts(f"workload {out}", facts)
+    show.print_facts(f"workload {out}", facts)
     print(f"next: {command_name()} design {out} -o OVERLAY")
 
 
@@ -138,7 +130,7 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         "deepest tree": depth,
         "security": summary["security"],
     }
-    print_facts(f"configuration {out}", facts)
+    show.print_facts(f"configuration {out}", facts)
     if plan.n_unused:
         print(f"links of the overlay that carry nothing, left out: {plan.n_unused:,}")
     if plan.added:
@@ -170,9 +162,9 @@ def print_change(_after: Path, change: Change) -> None:
         "restarted": len(change.restarted),
         "reloaded": len(change.reloaded),
     }
-    print_facts(None, facts)
+    show.print_facts(None, facts)
     print("Follow this order. Put a broker's new files in place at its step; for SIGHUP only")
     print("acl and passwd, as the broker may restart before its turn.")
     rows = [(i, ACTIONS[step.action], step.node) for i, step in enumerate(change.steps, 1)]
-    print_table(("step", "do", "broker"), rows)
+    show.print_table(("step", "do", "broker"), rows)
     print("no topic has a loop at any step")

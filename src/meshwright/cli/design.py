@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Option
 
-from meshwright.cli import app
+from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, WorkloadPath, makes_dataset, start
-from meshwright.cli.show import command_name, duration, print_facts, print_table, with_parameters
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -113,7 +112,9 @@ def _on_spark(job: Job, workload: Path, expected: Forecast, options: dict[str, A
 
 def announcement(expected: Forecast) -> str:
     """Return how long a design will take, and the alternative if that is very long."""
-    text = f"about {duration(expected.seconds)} expected for {expected.incidences:,} incidences"
+    text = (
+        f"about {show.duration(expected.seconds)} expected for {expected.incidences:,} incidences"
+    )
     if expected.seconds < VERY_LONG:
         return text
     return f"{text}; Ctrl-C stops it, and `{command_name()} sample` makes a smaller workload"
@@ -123,13 +124,13 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     """Print the measures of an overlay, and bounds that no overlay can beat."""
     connected, support, bounds = manifest["connected"], manifest["support"], manifest["bounds"]
     facts = {
-        "method": with_parameters(manifest["method"], manifest["parameters"]),
+        "method": show.with_parameters(manifest["method"], manifest["parameters"]),
         "seconds": f"{manifest['seconds']:.2f}",
     }
     if manifest.rows.get("ring"):
         phases = manifest.rows["fingers"] // manifest.rows["ring"]
         facts["small world"] = f"a ring, and {phases} fingers per node"
-    print_facts(f"overlay {out}", facts)
+    show.print_facts(f"overlay {out}", facts)
 
     def least(name: str, value: int, bound: int) -> tuple[str, ...]:
         # These bounds hold for overlays that connect every topic.
@@ -144,7 +145,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         ("average degree", f"{manifest['average_degree']:.2f}", "", ""),
         ("support", f"{support:.1%}", f"{best:.1%}", gap),
     ]
-    print_table(("", "value", "bound", "gap"), rows)
+    show.print_table(("", "value", "bound", "gap"), rows)
     if connected:
         print("every topic's subscribers are joined without relays")
         return

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from meshwright.cli import add_group, run_verb
+from meshwright.cli import add_group, command_name, run_verb, show
 from meshwright.cli.options import DemoOut, Json, Seed
-from meshwright.cli.show import (
-    command_name,
-    print_facts,
-    print_json,
-    print_result,
-    print_table,
-    raise_findings,
-)
 from meshwright.errors import DeployError
 from meshwright.runtime.progress import Progress
 
@@ -93,7 +85,7 @@ def up(
             started.stop()
             raise
     if json:
-        print_json({"lab": str(started.place), "ports": dict(started.access.ports)})
+        show.print_json({"lab": str(started.place), "ports": dict(started.access.ports)})
     else:
         print_lab(conf, started)
 
@@ -106,10 +98,10 @@ def print_lab(conf: Path, lab: Lab) -> None:
         "brokers up": f"{len(up):,} of {len(lab.plan.brokers):,}",
         "links open": f"{n_open:,} of {len(lab.plan.links):,}",
     }
-    print_facts(f"lab {lab.place}", facts)
+    show.print_facts(f"lab {lab.place}", facts)
     print("\nendpoints")
     listed = [(node, f"127.0.0.1:{port}") for node, port in lab.access.ports.items() if node in up]
-    print_table(("broker", "endpoint"), listed[:MOST_ROWS])
+    show.print_table(("broker", "endpoint"), listed[:MOST_ROWS])
     if len(listed) > MOST_ROWS:
         print(f"... and {len(listed) - MOST_ROWS} more; --json lists all")
     print(f"\nnext: {command_name()} lab verify {conf}\nstop: {command_name()} lab down {conf}")
@@ -133,8 +125,8 @@ def verify(
     work = partial(stage.verify, found, on_progress=progress.update)
     with progress.step("publishing"):
         result = work(n_messages=messages, publishers=publishers, seed=seed)
-    print_result(conf, result, print_verification, json=json)
-    raise_findings(f"the lab of '{conf}' does not do what its plan says", result.findings)
+    show.print_result(conf, result, print_verification, json=json)
+    show.raise_findings(f"the lab of '{conf}' does not do what its plan says", result.findings)
 
 
 def print_verification(conf: Path, found: Verification) -> None:
@@ -155,10 +147,10 @@ def print_verification(conf: Path, found: Verification) -> None:
         "over links": f"{found.n_crossings:,} on {found.n_links:,} links",
         "seconds": f"{found.seconds:.1f}",
     }
-    print_facts(f"lab of {conf}", facts)
+    show.print_facts(f"lab of {conf}", facts)
     if found.crossings:
         print("\nbusiest directions of links")
-        print_table(("from", "to", "messages"), found.crossings[:5])
+        show.print_table(("from", "to", "messages"), found.crossings[:5])
     if not found.findings:
         print("\nevery message reached each broker that wants it once, in order, and no other")
 
@@ -180,7 +172,7 @@ def compare(
             conf, n_messages=messages, publishers=publishers, seed=seed, step=progress.step
         )
     if json:
-        print_json([measured.as_dict() for measured in found])
+        show.print_json([measured.as_dict() for measured in found])
     else:
         print_comparison(conf, found, publishers)
 
@@ -189,7 +181,7 @@ def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> 
     """Print the layouts side by side."""
     drawn = f"{publishers} publisher{'' if publishers == 1 else 's'} drawn for each topic"
     print(f"{conf}: {found[-1].n_messages:,} publications, {drawn}")
-    print_table(tuple(LAYOUT_COLUMNS), map(attrgetter(*LAYOUT_COLUMNS.values()), found))
+    show.print_table(tuple(LAYOUT_COLUMNS), map(attrgetter(*LAYOUT_COLUMNS.values()), found))
     print("most: links of one broker; per delivery: messages over links; unwanted: messages")
     print("to brokers that do not want the topic; ms: from publishing to arrival elsewhere")
     for measured in found:
@@ -210,7 +202,7 @@ def down(
 
     n_stopped, n_gone = running.down(conf, place=lab, keep=keep)
     if json:
-        print_json({"stopped": n_stopped, "ended_before": n_gone})
+        show.print_json({"stopped": n_stopped, "ended_before": n_gone})
         return
     gone = f"; {n_gone:,} had ended before" if n_gone else ""
     print(f"stopped {n_stopped:,} brokers{gone}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,11 +11,6 @@ from typing import Any
 from meshwright.errors import CheckError
 
 MOST_FINDINGS = 20  # printed; --json lists all
-
-
-def command_name() -> str:
-    """Return the words that start this program: the launcher of a clone sets how it was called."""
-    return os.environ.get("MESHWRIGHT_COMMAND", "meshwright")
 
 
 def print_json(value: Any) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Option
 
-from meshwright.cli import app
+from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, OverlayPath, Seed, Workload, makes_dataset
-from meshwright.cli.show import command_name, number, print_facts, print_table
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -71,7 +70,7 @@ def print_run(out: Path, manifest: Manifest) -> None:
         "publications": totals["publications"],
         "seconds": f"{manifest['seconds']:.2f}",
     }
-    print_facts(f"run {out}", facts)
+    show.print_facts(f"run {out}", facts)
     columns = [["", *MEASURES.values()], [manifest["routing"], *_cells(totals)]]
     other = manifest.get("against")
     if other is not None:
@@ -81,10 +80,10 @@ def print_run(out: Path, manifest: Manifest) -> None:
     for column in columns[1:]:  # of numbers, though they are text by now
         column[:] = [cell.rjust(max(map(len, column))) for cell in column]
     names, *rows = zip(*columns, strict=True)
-    print_table(names, rows)
+    show.print_table(names, rows)
     print("\nbusiest nodes")
     rows = [(row["node"], row["sent"], row["received"]) for row in manifest["busiest"]]
-    print_table(("node", "sent", "received"), rows)
+    show.print_table(("node", "sent", "received"), rows)
     if totals["missed"]:
         print(f"subscribers of disconnected topics are missed: see `{command_name()} check`")
 
@@ -93,5 +92,5 @@ def _cells(totals: dict[str, Any]) -> list[str]:
     deliveries = totals["deliveries"]
     ratio = totals["overhead"] / deliveries if deliveries else None
     known = {**totals, "overhead_per_delivery": ratio}
-    shown = {name: "-" if known[name] is None else number(known[name]) for name in MEASURES}
+    shown = {name: "-" if known[name] is None else show.number(known[name]) for name in MEASURES}
     return list({**shown, "busiest_share": f"{totals['busiest_share']:.1%}"}.values())

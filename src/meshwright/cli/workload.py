@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from meshwright.cli import add_group, app
+from meshwright.cli import add_group, app, show
 from meshwright.cli.content import WithContent, generate_content
 from meshwright.cli.options import Job, Json, Master, Seed, WorkloadPath, makes_dataset, start
-from meshwright.cli.show import bar, duration, print_facts, print_result, print_table, size
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def stats(workload: WorkloadPath, master: Master = None, json: Json = False) -> 
     read_manifest(workload, "workload")
     spark, progress = start(master, stage.N_STEPS)
     found = stage.statistics(spark, workload, progress=progress)
-    print_result(workload, found, print_statistics, json=json)
+    show.print_result(workload, found, print_statistics, json=json)
 
 
 def print_workload(out: Path, manifest: Manifest) -> None:
@@ -191,7 +190,7 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
         "digest": manifest["digest"][:16],
     }
-    print_facts(f"workload {out}", facts)
+    show.print_facts(f"workload {out}", facts)
 
 
 def print_statistics(workload: Path, found: Statistics) -> None:
@@ -199,14 +198,14 @@ def print_statistics(workload: Path, found: Statistics) -> None:
     from meshwright.workload.statistics import ccdf, quantile
 
     expected = found.forecast
-    cost = f"{size(expected.memory_bytes)} and {duration(expected.seconds)} expected"
+    cost = f"{show.size(expected.memory_bytes)} and {show.duration(expected.seconds)} expected"
     facts = {
         "nodes": found.n_nodes,
         "topics": found.n_topics,
         "subscriptions": found.n_subscriptions,
         "design": f"{expected.incidences:,} incidences, about {cost}",
     }
-    print_facts(f"workload {workload}", facts)
+    show.print_facts(f"workload {workload}", facts)
     for title, histogram in (
         ("subscriptions per node", found.subscriptions_per_node),
         ("subscribers per topic", found.subscribers_per_topic),
@@ -218,7 +217,7 @@ def print_statistics(workload: Path, found: Statistics) -> None:
         points, rows = ccdf(histogram), []
         for power in (2**i for i in range(top.bit_length())):
             share = next(y for x, y in points if x >= power)
-            rows.append((f"{power:,} or more", f"{share:.1%}", bar(share)))
-        print_table(("", "share", ""), rows)
+            rows.append((f"{power:,} or more", f"{share:.1%}", show.bar(share)))
+        show.print_table(("", "share", ""), rows)
     print("\nmost popular topics")
-    print_table(("topic", "subscribers"), found.popular_topics)
+    show.print_table(("topic", "subscribers"), found.popular_topics)
