@@ -13,6 +13,8 @@ from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Wo
 if TYPE_CHECKING:
     from meshwright.overlay.check import Evaluation
 
+PAGE_HELP = "The page; its numbers are written to a .json file of the same name."
+
 
 @app.command()
 def check(
@@ -103,13 +105,7 @@ def report(
         metavar="DATASET...",
         help="Overlays, runs, assignments or workloads; those of one workload are compared.",
     ),
-    out: Path = Option(
-        "report.html",
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="The page; its numbers are written to a .json file of the same name.",
-    ),
+    out: Path = Option("report.html", "--out", "-o", metavar="FILE", help=PAGE_HELP),
     workload: Workload = None,
     problem: Problem = None,
     force: Force = False,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
 Alpha = Annotated[int, Option(help="Boxes per filter, at most.")]
+LAST_HOP_HELP = "Limit the latency of the last hop / of the whole path. [default: the problem's]"
+DENSITY_HELP = "Density of events: a .csv with low_1,high_1,...,density. [default: uniform]"
 LastHop = Annotated[
     bool, Option("--last-hop", help="Limit the latency of the last hop, not of the whole path.")
 ]
@@ -49,13 +51,11 @@ def generate_content(
     seed: Seed = 1,
 ) -> None:
     """Subscribers with boxes, and a tree of brokers to assign them to."""
+    from meshwright.content.problem import generate as stage
     from meshwright.content.problem.synthetic import content_arguments
 
     arguments = content_arguments(**job.options())
-    from meshwright.content.problem import generate as stage
-
-    manifest = job.on_spark(stage.generate, stage.N_STEPS, arguments=arguments)
-    job.print(manifest, print_problem)
+    job.print(job.on_spark(stage.generate, stage.N_STEPS, arguments=arguments), print_problem)
 
 
 @makes_dataset
@@ -82,17 +82,15 @@ def ingest_content(
     last_hop: LastHop = False,
 ) -> None:
     """Read your own subscribers and brokers, and write them as a problem to assign."""
-    from meshwright.content.problem.synthetic import check_limits
-
-    check_limits(max_delay, alpha, beta, beta_max)
     from meshwright.content.problem import ingest as stage
+    from meshwright.content.problem.synthetic import check_limits
     from meshwright.content.problem.user_tables import find_tables
 
-    find_tables(subscribers, "--subscribers")  # complain before Spark starts
+    check_limits(max_delay, alpha, beta, beta_max)  # complain before Spark starts
+    find_tables(subscribers, "--subscribers")
     find_tables(brokers, "--brokers")
     limits = {"alpha": alpha, "beta": beta, "beta_max": beta_max, "last_hop": last_hop}
-    others = job.options(*limits)
-    manifest = job.on_spark(stage.ingest, stage.N_STEPS, limits=limits, **others)
+    manifest = job.on_spark(stage.ingest, stage.N_STEPS, limits=limits, **job.options(*limits))
     for warning in manifest["parameters"]["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     job.print(manifest, print_problem)
@@ -157,16 +155,8 @@ def assign(
     beta: float | None = Option(None, help="Desired load balance factor. [default: the problem's]"),
     beta_max: float | None = Option(None, help="The largest allowed. [default: the problem's]"),
     max_delay: float | None = Option(None, help="One for all subscribers. [default: their own]"),
-    last_hop: bool | None = Option(
-        None,
-        "--last-hop/--whole-path",
-        help="Limit the latency of the last hop / of the whole path. [default: the problem's]",
-    ),
-    density: Path | None = Option(
-        None,
-        metavar="FILE",
-        help="Density of events: a .csv with low_1,high_1,...,density. [default: uniform]",
-    ),
+    last_hop: bool | None = Option(None, "--last-hop/--whole-path", help=LAST_HOP_HELP),
+    density: Path | None = Option(None, metavar="FILE", help=DENSITY_HELP),
     engine: str = Option(
         "auto",
         help="driver: subscribers in memory; spark: in tables (slp only); auto: on Spark for "

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from meshwright.deploy import Change, Plan
     from meshwright.storage import Manifest
 
-ACTIONS = {
-    "reload": "send SIGHUP: users and rights",
-    "stop": "stop",
-    "start": "start",
-    "restart": "restart",
-}
+ACTIONS = {"reload": "send SIGHUP: users and rights"}  # the other actions are called as they are
 MOST_EXAMPLES = 5
 
 deploy = add_group("deploy", "Write and compare configurations of brokers.")
@@ -165,6 +160,9 @@ def print_change(_after: Path, change: Change) -> None:
     show.print_facts(None, facts)
     print("Follow this order. Put a broker's new files in place at its step; for SIGHUP only")
     print("acl and passwd, as the broker may restart before its turn.")
-    rows = [(i, ACTIONS[step.action], step.node) for i, step in enumerate(change.steps, 1)]
+    rows = [
+        (i, ACTIONS.get(step.action, step.action), step.node)
+        for i, step in enumerate(change.steps, 1)
+    ]
     show.print_table(("step", "do", "broker"), rows)
     print("no topic has a loop at any step")

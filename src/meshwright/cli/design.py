@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LONG = 60.0  # seconds; longer designs are announced
 VERY_LONG = 3600.0  # seconds; with advice
+PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 
 @app.command()
@@ -56,12 +57,7 @@ def design(
         help="driver: in this process; spark: on Spark (gm, minmax, gpa, gpm); auto: on Spark for "
         "designs of over 8 GB or expected to take longer than --patience.",
     ),
-    patience: float = Option(
-        VERY_LONG,
-        metavar="SECONDS",
-        min=0,
-        help="How long this process may take, for --engine auto.",
-    ),
+    patience: float = Option(VERY_LONG, metavar="SECONDS", min=0, help=PATIENCE_HELP),
 ) -> None:
     """Decide which nodes to link; print the certificate."""
     from meshwright.model.method import choose

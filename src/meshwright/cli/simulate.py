@@ -13,6 +13,7 @@ from meshwright.cli.options import Job, OverlayPath, Seed, Workload, makes_datas
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
+ROUTING_HELP = "po, pal, pie, scribe or iscribe on small worlds; tree on any overlay."
 MEASURES = {  # of a run's totals, and their labels
     "deliveries": "deliveries",
     "missed": "missed",
@@ -32,12 +33,7 @@ MEASURES = {  # of a run's totals, and their labels
 def simulate(
     job: Job,
     overlay: OverlayPath,
-    routing: str = Option(
-        "pie",
-        "--routing",
-        "-r",
-        help="po, pal, pie, scribe or iscribe on small worlds; tree on any overlay.",
-    ),
+    routing: str = Option("pie", "--routing", "-r", help=ROUTING_HELP),
     publications: int = Option(1000, "--publications", "-n", help="How many publications to draw."),
     weights: Path | None = Option(
         None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
 
+DIRECTED_HELP = "Edges: in `a b`, a subscribes to b / both subscribe to each other."
 Nodes = Annotated[int, Option(help="How many nodes.")]
 Topics = Annotated[int, Option(help="How many topics.")]
 Subscriptions = Annotated[
@@ -43,11 +44,7 @@ def ingest(
     node: str | None = Option(None, help="Column of the node; in a Mosquitto log, the broker."),
     topic: str | None = Option(None, help="Column of the topic."),
     header: bool = Option(True, help="CSV, TSV: the first line names the columns."),
-    directed: bool | None = Option(
-        None,
-        "--directed/--undirected",
-        help="Edges: in `a b`, a subscribes to b / both subscribe to each other.",
-    ),
+    directed: bool | None = Option(None, "--directed/--undirected", help=DIRECTED_HELP),
     max_rejected: float = Option(0.01, help="The largest share of invalid rows to skip."),
 ) -> None:
     """Read who subscribes to what, and write it as a workload."""

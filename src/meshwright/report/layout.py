@@ -68,13 +68,10 @@ def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
     tall = np.array([np.ptp(y[nodes]) + GAP for nodes in parts])
     width = max(float(wide.max()), ASPECT * float(np.sqrt((wide * tall).sum() / ASPECT)))
     rows: list[list[int]] = [[]]
-    used = 0.0
     for p in range(len(parts)):
-        if rows[-1] and used + wide[p] > width * 1.0001:
+        if rows[-1] and wide[[*rows[-1], p]].sum() > width * 1.0001:
             rows.append([])
-            used = 0.0
         rows[-1].append(p)
-        used += wide[p]
     top = 0.0
     for row in rows:
         left = -float(wide[row].sum()) / 2
