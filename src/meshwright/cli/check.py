@@ -13,6 +13,7 @@ from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Wo
 if TYPE_CHECKING:
     from meshwright.overlay.check import Evaluation
 
+DATASETS_HELP = "Overlays, runs, assignments or workloads; those of one workload are compared."
 PAGE_HELP = "The page; its numbers are written to a .json file of the same name."
 
 
@@ -101,10 +102,7 @@ def export(
 
 @app.command()
 def report(
-    datasets: list[Path] = Argument(
-        metavar="DATASET...",
-        help="Overlays, runs, assignments or workloads; those of one workload are compared.",
-    ),
+    datasets: list[Path] = Argument(metavar="DATASET...", help=DATASETS_HELP),
     out: Path = Option("report.html", "--out", "-o", metavar="FILE", help=PAGE_HELP),
     workload: Workload = None,
     problem: Problem = None,

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
 Alpha = Annotated[int, Option(help="Boxes per filter, at most.")]
+METHOD_HELP = (
+    "gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
+    "closest-balanced, balance, slp or slp-leaves."
+)
 LAST_HOP_HELP = "Limit the latency of the last hop / of the whole path. [default: the problem's]"
 DENSITY_HELP = "Density of events: a .csv with low_1,high_1,...,density. [default: uniform]"
 LastHop = Annotated[
@@ -141,13 +145,7 @@ class WithContent(TyperCommand):
 def assign(
     job: Job,
     problem: Path = Argument(help="A problem dataset."),
-    method: str = Option(
-        "slp",
-        "--method",
-        "-m",
-        help="gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
-        "closest-balanced, balance, slp or slp-leaves.",
-    ),
+    method: str = Option("slp", "--method", "-m", help=METHOD_HELP),
     yardstick: bool = Option(
         False, "--yardstick", help="Also solve the linear program, to compare; slp always does."
     ),

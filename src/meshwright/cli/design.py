@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 LONG = 60.0  # seconds; longer designs are announced
 VERY_LONG = 3600.0  # seconds; with advice
+METHOD_HELP = (
+    "gm, minmax, low, gpa, gpm, cd, cd1, cd2, spidercast, random-average, random-max, "
+    "ring-per-topic, star, full-mesh, or a small world: sl, s, l, none."
+)
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 
@@ -25,13 +29,7 @@ PATIENCE_HELP = "How long this process may take, for --engine auto."
 def design(
     job: Job,
     workload: WorkloadPath,
-    method: str = Option(
-        "gm",
-        "--method",
-        "-m",
-        help="gm, minmax, low, gpa, gpm, cd, cd1, cd2, spidercast, random-average, random-max, "
-        "ring-per-topic, star, full-mesh, or a small world: sl, s, l, none.",
-    ),
+    method: str = Option("gm", "--method", "-m", help=METHOD_HELP),
     max_edges: int | None = Option(None, help="The most links in all (gpa, random-average)."),
     average_degree: float | None = Option(None, help="The same as an average per node."),
     max_degree: int | None = Option(
