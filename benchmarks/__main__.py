@@ -6,8 +6,6 @@ runs its smallest instance and needs no data from outside. ``--smoke`` runs that
 benchmarks if none is named; its results go to a directory that is removed afterwards.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import os

@@ -5,8 +5,6 @@ interests, a departure, a crash, a new subscription or a cancelled one; all five
 and all topics are equally likely.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks._measure import timed

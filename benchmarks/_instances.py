@@ -4,8 +4,6 @@ Instances are made on first use and kept with the results. Those named after Fac
 are made from the real graphs, whose directory is given with `--data`; all others are drawn.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

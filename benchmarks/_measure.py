@@ -1,7 +1,5 @@
 """Time and memory of a piece of work, for every benchmark."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

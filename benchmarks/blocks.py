@@ -6,8 +6,6 @@ are left are joined through representatives, the member of each component with t
 `gm` runs once more among those, each with the topics it represents.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two result files of `scripts/bench overlay` side by side: scripts/bench compare A B."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Interests are drawn by Zipf's law; one node in a hundred also has a filter with ``--filters``.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable

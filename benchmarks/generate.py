@@ -5,8 +5,6 @@ topics, and its kernel is timed alone too. `--social` draws friends, 18.87 of ea
 1's Facebook.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

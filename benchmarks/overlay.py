@@ -10,8 +10,6 @@ Kernels are compiled beforehand. `edge-contrib:gm` and `naive:gm` are the method
 they describe them, for small instances; `edge-contrib-summed:gm` moves a pair once per edge.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -6,8 +6,6 @@ describes, so ratios to the fractional solution are compared, not bandwidths. Fi
 in a file and not run again.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 from collections.abc import Mapping

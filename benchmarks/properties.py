@@ -6,8 +6,6 @@
 `@example`.
 """
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import subprocess

@@ -3,8 +3,6 @@
 Interests are drawn by Zipf's law; the browser is chromium, if it is installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile

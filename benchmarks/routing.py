@@ -9,8 +9,6 @@ churn   how support and overhead drift until the next redesign, on FB1K.
 The tables of paper 4 are experiments: `./meshwright reproduce debs18-table3`.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import tempfile

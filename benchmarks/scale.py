@@ -5,8 +5,6 @@ The curve is `gm` on generated friends, 18.87 of each user, with reading, bounds
 a design on clusters of one and of two executors, each of one core, one after the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

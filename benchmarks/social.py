@@ -4,8 +4,6 @@ The curves are written to a file that `docs/figures/make_figures.py` draws; the 
 The graphs are generated in this process, by the code that runs on Spark.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 from itertools import pairwise

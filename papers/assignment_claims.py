@@ -1,7 +1,5 @@
 """The claims of paper 5, and how cells decide them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The grids and figures of paper 5: subscribers assigned, by workload set, method and parameter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

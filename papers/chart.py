@@ -4,8 +4,6 @@ The same rows give the same bytes. Colours are Okabe and Ito's, which colour-bli
 apart; lines differ in dashes and marks too, so that print without colour does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

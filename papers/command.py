@@ -1,7 +1,5 @@
 """The work and the output of ``meshwright reproduce``."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Paper 4: BeaConvey, Scribe and iScribe on small worlds."""
 
-from __future__ import annotations
-
 from papers.findings import at_most, mean
 from papers.model import Claim, Experiment
 from papers.partial_claims import spread_claims

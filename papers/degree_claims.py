@@ -1,7 +1,5 @@
 """The claims of paper 2 on degrees and diameters, and how cells decide them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ The naive methods are ours too (`naive_greedy.py`), compiled by the same compile
 same edges; the share is of processor time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The claims of paper 1 on drawn workloads (Expo, Zipf, Unif), and how cells decide them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

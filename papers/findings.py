@@ -1,7 +1,5 @@
 """Findings from the rows of cells: means over seeds, orderings, ratios."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Paper 1: partial overlays under degree budgets."""
 
-from __future__ import annotations
-
 from papers.family_claims import (
     at_last,
     eighty_by_skew,

@@ -1,7 +1,5 @@
 """Paper 5: subscribers assigned to brokers."""
 
-from __future__ import annotations
-
 from papers.assignment_claims import (
     BLIND,
     TABLE_1,

@@ -6,8 +6,6 @@ limit is an ordering against a constant. Below the paper's size, or on fewer tha
 nothing holds: it is close at best.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

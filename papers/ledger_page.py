@@ -3,8 +3,6 @@
 Many rows share a reason, so it is given once, under a number that the rows link to.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Cells of paper 5: subscribers assigned to brokers by a method."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Cells of papers 1 and 2: an overlay by a method, its support, degrees and diameter."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

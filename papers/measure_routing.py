@@ -1,7 +1,5 @@
 """Cells of paper 4: publications on a small world."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

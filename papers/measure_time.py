@@ -1,7 +1,5 @@
 """Cells of paper 3: the time of a method over that of the naive method, without an index."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -12,8 +12,6 @@ Where the papers leave a choice, or ours differs:
   later discards them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

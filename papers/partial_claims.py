@@ -1,7 +1,5 @@
 """The claims of paper 1 on budgets and on samples of graphs, and how cells decide them."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

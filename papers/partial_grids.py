@@ -1,7 +1,5 @@
 """The grids and figures of paper 1: partial overlays by budget, size, topics, subscriptions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

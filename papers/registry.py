@@ -1,7 +1,5 @@
 """All experiments by id, in the order of the papers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from meshwright.errors import unknown_choice

@@ -1,7 +1,5 @@
 """Finished cells on disk: a Parquet file each, renamed when complete, so that a run can resume."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path

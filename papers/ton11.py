@@ -4,8 +4,6 @@ GM runs with both tie rules: by id, as the paper's figures show it, and by degre
 takes most of the advantage of MinMax-ODA away, and is stated with each claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from papers.chart import Panel, Series, draw

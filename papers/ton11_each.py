@@ -6,8 +6,6 @@ results of the other reading, as ego-Facebook does for FB. They were added
 after the results of the first had been seen.
 """
 
-from __future__ import annotations
-
 from papers.degree_claims import (
     S,
     T,

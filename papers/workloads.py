@@ -1,7 +1,5 @@
 """The workloads of the cells, in memory: drawn at random, or a sample of a graph."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The grids and figures of paper 4: systems on small worlds, all against Scribe(-)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers to small problems, good and bad, and problems in the plain form of the naive twins."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fixtures of all tests: one small Spark session, and the rule that CI skips nothing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small datasets written without Spark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What tests of deployment share: overlays of a few names, inventories, files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@
 Coordinates are small whole numbers or eighths, so that volumes are exact and ties are common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

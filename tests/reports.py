@@ -1,7 +1,5 @@
 """Datasets to report on, made without Spark; names as hostile as users may choose them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

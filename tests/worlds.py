@@ -1,7 +1,5 @@
 """Small worlds for tests: drawn ones, and the one whose fingers make paths long."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

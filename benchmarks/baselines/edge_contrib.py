@@ -19,8 +19,6 @@ Where the paper leaves a choice, or ours differs:
   (and may find nothing); the scan that finds maxContrib (Alg. 5, part 4) gives the degree here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

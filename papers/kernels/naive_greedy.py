@@ -1,7 +1,5 @@
 """The loops of the methods without an index (`naive_greedy.py`): each step scans all pairs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@
 Each class knows the exit code the command line ends with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar
 

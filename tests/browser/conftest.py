@@ -1,7 +1,5 @@
 """A real browser, which may fetch nothing and must not complain."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The report in a real browser: it draws, answers, fetches nothing and complains of nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

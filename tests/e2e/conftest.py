@@ -1,7 +1,5 @@
 """What the tests on real brokers share: labs that are stopped when a test ends."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

@@ -1,7 +1,5 @@
 """The command line run in this process, which saves starting one and reuses the Spark session."""
 
-from __future__ import annotations
-
 import sys
 
 from meshwright import cli

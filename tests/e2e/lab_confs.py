@@ -1,7 +1,5 @@
 """Configuration directories for the lab's tests, written by hand: trees of bridges."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Configuration directories for the lab's tests, as `deploy mosquitto` writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 ``python -m tests.e2e.lab_faults`` prints the table of docs/lab.md.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A TCP proxy for one link: counts the lab's messages that pass, and can be cut."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import suppress

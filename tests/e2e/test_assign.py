@@ -1,7 +1,5 @@
 """``meshwright assign``: what it prints, writes and ends with."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

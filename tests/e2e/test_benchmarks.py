@@ -1,7 +1,5 @@
 """Every benchmark runs its smallest instance, untimed, as in a fresh clone."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

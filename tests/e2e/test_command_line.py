@@ -1,7 +1,5 @@
 """The verbs of the data pipeline as a user types them: output, exit codes, messages."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

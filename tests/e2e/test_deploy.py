@@ -1,7 +1,5 @@
 """deploy from the command line, and real brokers that take the files it writes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

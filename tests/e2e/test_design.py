@@ -1,7 +1,5 @@
 """design, check and export from the command line, as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

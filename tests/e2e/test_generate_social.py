@@ -1,7 +1,5 @@
 """``generate social`` as a user types it: the manifest, and refusals before Spark starts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

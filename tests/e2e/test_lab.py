@@ -1,7 +1,5 @@
 """The lab on real brokers: up, verify, down, and what they say when something is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The same publications over full mesh, hub and plan, on real brokers."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

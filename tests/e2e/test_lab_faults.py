@@ -1,7 +1,5 @@
 """What fails in a mesh of real brokers, and what that costs: each fault on a deployed plan."""
 
-from __future__ import annotations
-
 import json
 import time
 

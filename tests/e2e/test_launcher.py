@@ -4,8 +4,6 @@ The package downloads are stood in for by a small interpreter that counts how of
 to install: tests need no network. `scripts/fresh` does it for real.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

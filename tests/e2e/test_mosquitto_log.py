@@ -1,7 +1,5 @@
 """Logs of a real Mosquitto, as it writes them, to a workload."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """``meshwright reproduce`` from the command line: what it lists, refuses, writes and resumes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

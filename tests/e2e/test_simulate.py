@@ -1,7 +1,5 @@
 """simulate from the command line: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ A set of boxes is looked at through all its coordinates and the middles between 
 about unions of closed boxes is settled at these points.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from math import dist, floor

@@ -4,8 +4,6 @@ A problem is plain here: `parent` and `place` of each broker (the publisher's pa
 `share` of each leaf, and of each subscriber `at` and `box` ((low, ...), (high, ...)) and `delay`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The least bandwidth of tiny problems, by trying every assignment and every useful filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

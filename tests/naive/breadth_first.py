@@ -1,7 +1,5 @@
 """The breadth-first sample by its definition: plain lists and sets."""
 
-from __future__ import annotations
-
 
 def breadth_first(
     follows: set[tuple[int, int]], start_order: list[int], n_nodes: int, n_seeds: int = 1

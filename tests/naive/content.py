@@ -1,7 +1,5 @@
 """The workload sets of docs/content.md, one subscriber at a time, and trees from places."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from math import ceil, dist, sqrt
 

@@ -1,7 +1,5 @@
 """Spanning trees, cycles and MQTT matching, slow and obvious."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import networkx as nx

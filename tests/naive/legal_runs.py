@@ -1,7 +1,5 @@
 """Is a list of edges a run of the greedy method? Asked of every edge against every pair."""
 
-from __future__ import annotations
-
 from tests.naive.overlays import Edge, Interest, best_edge, degrees, gain, least_degree_edge
 
 

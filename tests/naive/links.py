@@ -1,7 +1,5 @@
 """SpiderCast, random links and what people do today, by their definitions."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from tests.naive.random_numbers import stream, uniform

@@ -1,7 +1,5 @@
 """The true optimum of small problems, by looking at every set of edges."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from tests.naive.overlays import Edge, Interest, degrees, pairs, tcc

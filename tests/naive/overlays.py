@@ -1,7 +1,5 @@
 """The greedy overlay methods as the papers write them: slow, obvious, and nothing of ours."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

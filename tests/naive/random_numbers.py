@@ -1,7 +1,5 @@
 """SplitMix64 by its definition, in Python's own integers."""
 
-from __future__ import annotations
-
 MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
 

@@ -5,8 +5,6 @@ lead to, `wanting` is the set of the topic's subscribers. Each protocol yields i
 order in which they are sent. `low` is whom a message is for; without a range, `high` is NO_RANGE.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A problem here is plain data: `boxes` a list of (low, high) pairs of tuples, `in
 sets of brokers, `kappa` the capacity fractions. A filter is a list of boxes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

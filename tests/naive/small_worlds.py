@@ -3,8 +3,6 @@
 A ring is the list of nodes in order; fingers are, for each node, one node per phase.
 """
 
-from __future__ import annotations
-
 from tests.naive.overlays import Edge, Interest, degrees, gain, pairs
 
 Fingers = dict[int, list[int]]

@@ -1,7 +1,5 @@
 """A permutation by a Feistel network, in Python's own integers."""
 
-from __future__ import annotations
-
 from tests.naive.random_numbers import MASK, mix
 
 

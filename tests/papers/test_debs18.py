@@ -5,8 +5,6 @@ fingers of most nodes: node 1's are stated, and of the others only what the stat
 chosen (a finger of node 7 leads to 10, one of node 5 to 8), the rest as Chord has them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

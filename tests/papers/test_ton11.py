@@ -3,8 +3,6 @@
 The worked examples of sections III and VIII, with the numbers the paper states.
 """
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 

@@ -1,7 +1,5 @@
 """The bound on bandwidth against its naive twin and the true optimum of tiny problems."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

@@ -1,7 +1,5 @@
 """The checker and the measures of assignments against their naive twins."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

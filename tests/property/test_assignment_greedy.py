@@ -1,7 +1,5 @@
 """Every greedy method against its naive twin, and what must hold of every assignment."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

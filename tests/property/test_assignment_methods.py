@@ -1,7 +1,5 @@
 """No method beats the optimum of tiny problems, and the checker sees what each one may break."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The references of the benchmark give, edge by edge, what the naive twins give."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

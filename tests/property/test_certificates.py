@@ -1,7 +1,5 @@
 """Certificates against the true optimum: every bound on its side, every proven ratio kept."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import given, settings

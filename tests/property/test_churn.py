@@ -1,7 +1,5 @@
 """After any sequence of events a world has Property 1, and every protocol delivers exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

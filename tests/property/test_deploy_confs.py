@@ -1,7 +1,5 @@
 """Written configurations, looked at by someone who knows only Mosquitto's lines."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import replace
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """The trees of the plan against their naive twins."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import networkx as nx

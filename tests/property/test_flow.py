@@ -1,7 +1,5 @@
 """Max-flow on groups against max-flow on single subscribers, and Hilbert curves step by step."""
 
-from __future__ import annotations
-
 import itertools
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Level by level, every edge is a best one of its time, whatever is kept of a row."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

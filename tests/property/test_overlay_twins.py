@@ -1,7 +1,5 @@
 """Every method gives, edge by edge, what its naive twin gives."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """Every protocol sends, message by message, what its reference sends; and what must always hold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import ceil, log2
 

@@ -1,7 +1,5 @@
 """SLP on small problems: what its assignments always keep, and its parts against naive twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

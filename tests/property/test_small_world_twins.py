@@ -1,7 +1,5 @@
 """GSwicoS and GSwicoL give, node by node, what their naive twins give."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

@@ -4,8 +4,6 @@ It runs in a process of its own, because a process has only one Spark:
 pipeline.py DIRECTORY all|flow|design [MASTER]
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`slp` on Spark: every question about all subscribers has the same answer as in memory."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The checker, the measures and the bound on Spark: what they are in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

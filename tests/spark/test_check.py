@@ -1,7 +1,5 @@
 """`check` finds what an overlay really is, whatever its manifest says."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx

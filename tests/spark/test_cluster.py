@@ -3,8 +3,6 @@
 Nothing may rely on the driver's memory or on what only the driver's process has loaded.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

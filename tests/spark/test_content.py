@@ -1,7 +1,5 @@
 """`generate content` and `ingest content`: the same answer on any partitioning, and refusals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`design` on Spark: the same edges and bounds as in this process, for any cut into tasks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

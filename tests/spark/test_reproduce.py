@@ -1,7 +1,5 @@
 """Experiments on Spark: cells in tasks, resumed, shared, failing, and on samples of a graph."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import random

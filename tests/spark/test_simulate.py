@@ -1,7 +1,5 @@
 """Simulation on Spark: the same run as in memory, for any partitioning."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

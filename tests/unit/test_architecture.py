@@ -1,7 +1,5 @@
 """What holds for the package as a whole: who may import whom, what is public, what is heavy."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Assigning by name, assignments on disk, and what the checker says of them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Densities from the user's files."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The guide of `assign` says what is so."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

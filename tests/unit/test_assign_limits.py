@@ -1,7 +1,5 @@
 """Why no assignment is feasible, and the smallest limits that could be kept."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The brute-force optimum on cases worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.assignments import plain

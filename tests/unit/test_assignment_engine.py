@@ -1,7 +1,5 @@
 """Which engine assigns a problem: its size decides, unless the user does."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.content.problem import load_problem

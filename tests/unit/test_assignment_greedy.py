@@ -1,7 +1,5 @@
 """Greedy methods of assignment, behaviour by behaviour."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The profile that is counted in the background of a design: summed up, awaited, stopped."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 

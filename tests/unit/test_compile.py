@@ -1,7 +1,5 @@
 """What compiling takes is no part of what a computation takes, and progress says so."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The files of a configuration: written whole, safe against names, read back, proved."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

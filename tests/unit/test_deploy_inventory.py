@@ -1,7 +1,5 @@
 """Inventories and publishers: everything that is wrong is told at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.deploy import Broker, read_inventory, read_publishers

@@ -1,7 +1,5 @@
 """Names in Mosquitto's files: directories, topic lines, values of one line."""
 
-from __future__ import annotations
-
 from meshwright.deploy.names import (
     ambiguous_patterns,
     bridge_pattern,

@@ -1,7 +1,5 @@
 """Plans of bridges: trees, filters, publishers, partial overlays."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.deploy import plan, read_conf, validate

@@ -1,7 +1,5 @@
 """What changes between two configurations, and in which order it takes effect."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.deploy import compare_confs, read_conf

@@ -1,7 +1,5 @@
 """Which engine a design runs on, and what is refused before anything is allocated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

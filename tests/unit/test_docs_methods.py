@@ -1,7 +1,5 @@
 """The method pages keep up with the code: every method, figure, example and number in them."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import re

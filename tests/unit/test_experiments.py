@@ -1,7 +1,5 @@
 """Experiments: the rule of the verdicts, the grids, the store of cells, ledger and figures."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from xml.etree import ElementTree

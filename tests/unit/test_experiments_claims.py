@@ -1,7 +1,5 @@
 """How cells decide claims: trends step by step, savings, ratios between systems."""
 
-from __future__ import annotations
-
 import pytest
 from papers.assignment_claims import fall_with_boxes, knee, nearer_if_loose
 from papers.assignment_grids import ALPHAS, KEPT, SET_1

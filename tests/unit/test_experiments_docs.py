@@ -1,7 +1,5 @@
 """The page on reproducing the papers, and the ledger in the documentation."""
 
-from __future__ import annotations
-
 import doctest
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """What a cell measures, against the library or a naive twin. No JVM."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import networkx as nx

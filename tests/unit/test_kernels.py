@@ -1,7 +1,5 @@
 """The kernels against what they are defined to do. This file runs with the JIT off too."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

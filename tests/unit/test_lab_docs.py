@@ -1,7 +1,5 @@
 """The commands of the lab's pages are commands that exist, with options that exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

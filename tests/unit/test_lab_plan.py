@@ -1,7 +1,5 @@
 """What the lab reads, rewrites and refuses, without a broker."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

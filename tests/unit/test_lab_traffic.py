@@ -1,7 +1,5 @@
 """Traffic of the lab without brokers: when it ends, and what counts as a storm."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.deploy.lab import traffic

@@ -1,7 +1,5 @@
 """What macOS lacks is not needed: a design in a process without the Linux-only calls."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

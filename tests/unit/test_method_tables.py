@@ -1,7 +1,5 @@
 """The tables of methods: reading one imports no kernel, and every function they name exists."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Methods, budgets, overlays on disk and their exports: the rules and the messages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """MQTT topic names and filters: what matches, covers and overlaps, and what expanding adds."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.model.instance import Instance

@@ -1,7 +1,5 @@
 """Problems as values and as datasets, without Spark."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A user's brokers become a tree, or every complaint about them is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from meshwright.content.problem.user_tables import SHOWN, brokers_of

@@ -1,7 +1,5 @@
 """The workload sets and broker trees against their naive twins, and the choice of limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

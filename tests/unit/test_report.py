@@ -1,7 +1,5 @@
 """What a report says: the same as the datasets, as JSON and as text, whatever names contain."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

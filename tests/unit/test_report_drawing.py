@@ -1,7 +1,5 @@
 """How a report is drawn: layouts, groups and packed numbers."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a task is given besides its rows: shipped arrays, and weights from a file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

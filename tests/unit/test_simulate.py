@@ -1,7 +1,5 @@
 """Simulation: what is drawn, counted and told."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Small worlds: what is refused, what random ones look like, and Property 1 by its definition."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

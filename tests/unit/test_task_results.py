@@ -1,7 +1,5 @@
 """Results of tasks: written once per part, whole, and read together."""
 
-from __future__ import annotations
-
 from meshwright.runtime.task_results import read_task_results, write_task_result
 from meshwright.storage.digest import combine, combine_reported
 

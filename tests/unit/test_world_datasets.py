@@ -1,7 +1,5 @@
 """Small worlds on disk: what is written, what comes back, what is refused."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The four small worlds by name: what they are made of, what they take, what they refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Nothing heavy is imported here: ``--help`` starts no JVM and compiles nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import shlex

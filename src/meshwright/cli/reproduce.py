@@ -3,8 +3,6 @@
 A verb of the clone: the experiments are in `papers`, beside the package and not part of it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How results look on a terminal of 80 columns."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Assignments: a leaf for every subscriber of a problem and a filter for every broker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -14,8 +14,6 @@ Subscriptions are counted on the grid of all coordinates. If that has too many c
 out and boxes shrunk to the lines kept: fewer subscriptions per cell, so the bound stays valid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce

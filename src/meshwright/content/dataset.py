@@ -1,7 +1,5 @@
 """Assignments on disk: the leaf of each subscriber, every filter, and the checker's findings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

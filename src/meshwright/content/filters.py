@@ -4,8 +4,6 @@ The boxes of a leaf are fitted to its subscriptions, those of an inner broker to
 children, from the leaves up, so every filter lies within its parent's.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.content.assignment import Filters

@@ -6,8 +6,6 @@ flow that leaves a subscriber without a place shows a bottleneck, a set of leave
 than there are subscribers that have no other leaf in time.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

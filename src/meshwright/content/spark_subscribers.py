@@ -4,8 +4,6 @@ A function reaches the tasks as a file, and so do its results reach the driver, 
 combined one by one: the driver holds two at a time. Only DataFrames and Arrow functions are used.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

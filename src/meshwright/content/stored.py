@@ -1,7 +1,5 @@
 """Problems and assignments whose subscribers stay on disk, and the engine to assign with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ paths are those on the broker's host, the password is the content of an environm
 of a file here. All problems are gathered before any is raised.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

@@ -4,8 +4,6 @@ The options of bridges follow what Mosquitto 2.0.11 does, tried with the broker 
 (docs/deploy.md has the observations).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ written is refused, or written with a ``+`` where a level holds a space, which t
 a bridge cannot hold (quotes do not help; 2.0.11 refuses to start).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from urllib.parse import quote

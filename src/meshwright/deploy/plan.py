@@ -3,8 +3,6 @@
 ``plan.json`` holds a plan next to the files of its brokers. It names nodes, never passwords.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping

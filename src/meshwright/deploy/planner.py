@@ -1,7 +1,5 @@
 """From an overlay to a plan of bridges: a tree per topic, each link configured at one end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

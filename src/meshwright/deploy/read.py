@@ -4,8 +4,6 @@ The grammar is Mosquitto's: a line that begins with ``#`` is a comment, a line i
 value after one space, ``topic`` takes words separated by spaces.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast

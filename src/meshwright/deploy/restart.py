@@ -6,8 +6,6 @@ Where every single restart would close a cycle for some topic, a broker is stopp
 started last; a stopped broker closes none.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -7,8 +7,6 @@ filters forced. Where the trees of crossing filters close a cycle together, thes
 tree, cut for each filter to the part its subscribers need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ meaning of filters. There are infinitely many names, but which lines carry a nam
 the patterns that match it: one example for each way in which patterns overlap stands for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Broker trees: the publisher is the root, and subscribers attach to the leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

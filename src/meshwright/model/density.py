@@ -1,7 +1,5 @@
 """Event densities: piecewise constant over a grid of the event space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A table names each function as text and imports it on first use, so reading a ta
 does, imports nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Names of nodes and topics: sequences that make a Python string only when it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

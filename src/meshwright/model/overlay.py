@@ -1,7 +1,5 @@
 """Which nodes are linked, and what no overlay can beat."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

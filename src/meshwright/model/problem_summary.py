@@ -1,7 +1,5 @@
 """What is known of a problem without its subscribers: the brokers, the limits and some counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

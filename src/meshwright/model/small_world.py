@@ -6,8 +6,6 @@ min(2^(i+1), n), so any number of nodes will do, where the paper takes powers of
 of phase 0 is the next node on the ring.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ Subscriptions and links reach the tasks in one file that every process maps. No 
 the engine that designed the overlay.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace

@@ -4,8 +4,6 @@ A small world adds the tables `ring` (position, node), a row per node, and `fing
 finger), a row per node and phase. Nothing here needs a JVM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

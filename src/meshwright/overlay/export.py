@@ -4,8 +4,6 @@ Written here rather than with a graph library: three flat formats, streamed, and
 names in one place where it can be tested.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

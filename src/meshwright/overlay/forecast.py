@@ -1,7 +1,5 @@
 """What a design will cost, known before anything is allocated, and where it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluate each topic's sub-overlay: links inside, components, diameter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Filters expanded: a node with a filter becomes a subscriber of everything the filter matches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

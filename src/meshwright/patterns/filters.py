@@ -6,8 +6,6 @@ one pattern, their *meet* (``a/+`` and ``+/b`` meet in ``a/b``). The rules are t
 section 4.7: a wildcard at the first level does not match a name that begins with ``$``.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest

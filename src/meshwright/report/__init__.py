@@ -1,7 +1,5 @@
 """Datasets to a web page, and the same numbers as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Sequence

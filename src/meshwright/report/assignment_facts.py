@@ -1,7 +1,5 @@
 """The facts of problems and assignments that a report shows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

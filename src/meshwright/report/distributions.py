@@ -1,7 +1,5 @@
 """Distributions in few numbers: CCDFs, boxes, thinned curves and their knees."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ started from Brandes and Pich's Pivot MDS (2006), which finds the overall shape.
 equal links give equal pictures. Coordinates are whole numbers, 0 to `SIDE`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array

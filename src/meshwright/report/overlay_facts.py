@@ -1,7 +1,5 @@
 """The facts of workloads, overlays and runs that a report shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

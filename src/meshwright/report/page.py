@@ -12,8 +12,6 @@ The text is base64 of the differences between consecutive numbers, zigzag, in gr
 the smallest first. `core.js` reads it.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

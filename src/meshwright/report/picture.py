@@ -5,8 +5,6 @@ a hub draws a third of the nodes into one group. Nodes are taken in id order, so
 equal groups.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

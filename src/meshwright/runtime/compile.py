@@ -12,8 +12,6 @@ watches one file, and its index loses entries when two processes write it. Impor
 and writes no file. Numba is imported when the first kernel is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

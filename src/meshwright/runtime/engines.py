@@ -5,8 +5,6 @@ take equally good links in different orders, so a choice by the memory at hand w
 overlays on different machines. A machine that is too small for the chosen engine is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from meshwright.errors import InfeasibleError, InputError, unknown_choice

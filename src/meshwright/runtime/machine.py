@@ -1,7 +1,5 @@
 """Facts about this machine and its processes: processors, memory, who runs (Linux and macOS)."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Local paths for Spark: as URIs, with the characters of glob patterns escaped."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

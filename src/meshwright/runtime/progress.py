@@ -4,8 +4,6 @@ Nothing is printed in the first two seconds, so quick commands stay quiet. On a 
 rewritten; a file or a pipe gets a line every ten seconds.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -5,8 +5,6 @@ cache. The mapping is private: arrays are writable or read-only as they were bef
 compiled for the driver fit the tasks.
 """
 
-from __future__ import annotations
-
 import mmap
 import pickle
 from functools import lru_cache

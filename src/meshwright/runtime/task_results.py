@@ -5,8 +5,6 @@ the rows would mean to keep or to compute all rows twice. A file is written unde
 renamed, and a task that runs again replaces its file by an equal one. The driver reads all files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Cut work into parts, and run a kernel over them on several threads (kernels release the GIL)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -17,8 +17,6 @@ exact. Links are not designed again, so support may drift.
 Ids follow the sorted names, so a join or departure renumbers the nodes, and a new topic the topics.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ larger degree, smaller ids. The engine's rows exclude pairs that may never be li
 for dense interests too: a table of all pairs takes more memory than a small world.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.model.instance import Instance, Ints, Subscribers

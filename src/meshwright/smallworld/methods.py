@@ -6,8 +6,6 @@ The letters name the links chosen by gain: S the short ones of the ring, L the l
 S the ring is random (RandomS), without L the fingers are Chord's or random (RandomL).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -12,8 +12,6 @@ All integers are little-endian. Any partitioning whose parts hold whole blocks g
 digest, and so does `meshwright.Instance`, which hashes its arrays in one go.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping

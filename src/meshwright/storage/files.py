@@ -1,7 +1,5 @@
 """Single files and plain directories that a command writes: exported links, reports, demos."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """``manifest.json``: the kind of a dataset, its origin, and the rows of its tables."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import json

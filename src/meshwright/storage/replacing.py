@@ -6,8 +6,6 @@ that dies between the two renames leaves the previous directory under its ``.old
 writer on that host puts it back, and a reader says where it is.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

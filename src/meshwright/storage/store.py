@@ -4,8 +4,6 @@ A writer works in a hidden sibling of its target and renames it when complete (`
 a killed run leaves either the old dataset or the new one. Readers change nothing on disk.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping

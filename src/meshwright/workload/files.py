@@ -1,7 +1,5 @@
 """From the arguments of a command to the files that Spark reads: globs, formats, readability."""
 
-from __future__ import annotations
-
 import glob
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Every exact greedy method counts the topics that two nodes share, so its work gr
 incidences: the sum over topics of |V(t)| (|V(t)| - 1) / 2, the pairs of nodes of each topic.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # `gm` by `scripts/bench overlay`, docs/engine.md: from 5 ns per incidence where interests are dense

@@ -10,8 +10,6 @@ pieces of work (a run of communities, a run of draws across) and need nothing bu
 shuffle then brings together the subscriptions of each user, as for an edge list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

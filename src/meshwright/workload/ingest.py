@@ -5,8 +5,6 @@ that cannot be used go to the table `rejected` with source, record and reason; i
 a given share, the run stops and nothing is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

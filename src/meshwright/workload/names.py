@@ -6,8 +6,6 @@ names with one key would be confused: keys are counted and, if that happens, com
 another salt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ bytes and checked for valid UTF-8 before they are parsed: Spark's own CSV and JS
 replace bytes that they cannot decode.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import json

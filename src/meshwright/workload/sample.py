@@ -6,8 +6,6 @@ subscriptions among the visited users. Each level is written before the next beg
 short; a level costs one join of the frontier with the relation.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession

@@ -13,8 +13,6 @@ degree exceeds what the largest community can give belongs to several, and proba
 for, repeats included, so that the expected degrees are the requested ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

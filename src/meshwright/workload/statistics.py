@@ -1,7 +1,5 @@
 """Statistics of a workload: counts, the two CCDFs of paper 1's Fig. 3, popular topics, cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

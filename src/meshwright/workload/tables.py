@@ -6,8 +6,6 @@ Spark's own sort at 20 million rows), drops repeats, hashes the blocks, and repo
 digests as a task result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Loops of the lower bound on bandwidth."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

@@ -1,7 +1,5 @@
 """The checks of every subscriber. They share no code with the methods that they check."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The nearest leaf of each subscriber."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel

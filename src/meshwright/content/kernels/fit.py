@@ -5,8 +5,6 @@ are labels, int64[n]; each is represented by the smallest box that holds its mem
 cost of a clustering is the volume of the union of the hulls. A density is a `DensityTable`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.content.kernels.growth import cheapest, hull, new_scratch, within

@@ -1,7 +1,5 @@
 """Loops over groups of subscribers and the leaves that may serve them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The loops of the greedy methods: one subscriber after another goes to the leaf of least cost."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

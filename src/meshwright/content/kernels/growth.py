@@ -8,8 +8,6 @@ volume of the whole filter is not needed.
 A box is float64[2, d], its low and high corner; a density is a `DensityTable`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

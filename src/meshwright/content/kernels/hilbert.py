@@ -4,8 +4,6 @@ Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707, 2004:
 the index is made in place, one bit of every axis at a time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import maker

@@ -5,8 +5,6 @@ plus its overlaps with two of them, and so on. That is exact, and quick for the 
 filter. A box is float64[2, d], its low and high corner; boxes are float64[n, 2, d].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

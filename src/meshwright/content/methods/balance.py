@@ -4,8 +4,6 @@ Yu, Agarwal, Yang (ICDE 2011), section VI, Balance: the least load balance facto
 finds a leaf in time, even below beta. Filters are fitted to the subscribers that each leaf got.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.content.assignment import Assignment

@@ -5,8 +5,6 @@ Yu, Agarwal, Yang (ICDE 2011), section VI: `closest` is their Closest_-b (after 
 ignore the boxes; filters are fitted to the subscribers that each leaf got.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ flow on every run. Members then go to leaves in the order of a Hilbert curve thr
 that each leaf gets boxes that lie together.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ subscribers, up to beta_max. A subscriber that still has none goes to the cheape
 which is then overloaded.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of assignment methods, and `assign`, which runs one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

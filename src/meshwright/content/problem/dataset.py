@@ -4,8 +4,6 @@ Nothing here needs Spark. Lists of numbers are taken from Arrow as whole arrays,
 subscribers in about a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Event densities as JSON, in manifests and files, and as CSV tables of boxes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping

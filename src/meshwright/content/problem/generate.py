@@ -1,7 +1,5 @@
 """Write synthetic problems of any size on Spark: the workload sets of paper 5 (docs/content.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path

@@ -4,8 +4,6 @@ Subscribers pass over the disk three times: checked, sorted by name (their ids f
 and in whole digest blocks. They need not fit the driver's memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of subscribers as Spark tasks write it: its schema, digests and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The paper's values hold for arguments that are not given (docs/content.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

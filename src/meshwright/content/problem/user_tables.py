@@ -3,8 +3,6 @@
 Points are columns `low_0`, `low_1`, ... in CSV, TSV or Parquet, or a list column `low` in Parquet.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

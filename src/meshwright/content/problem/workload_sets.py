@@ -5,8 +5,6 @@ products and square roots only, so a seed gives the same problem on every machin
 depends on the seed and its own id alone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

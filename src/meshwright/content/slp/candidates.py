@@ -11,8 +11,6 @@ leaves the clustering to its report; k-means in the same space made boxes severa
 because five axes of network outweigh two of events.
 """
 
-from __future__ import annotations
-
 import heapq
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ if a leaf below it is, and has the capacity of all its leaves. One maximum flow 
 finds a place for subscribers that a subtree had no room for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import attrgetter

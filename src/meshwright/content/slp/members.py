@@ -8,8 +8,6 @@ by cell of a Hilbert curve, then by id, and each target takes a run of them, its
 cells where a share ends are single ids looked up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -8,8 +8,6 @@
    all members placed again while that saves bandwidth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter

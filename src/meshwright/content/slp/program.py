@@ -16,8 +16,6 @@ same subscribers, only the smallest gets a column, as the others are never bette
 holds everything always has one, so that every row can be met.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import highspy

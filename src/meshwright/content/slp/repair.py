@@ -6,8 +6,6 @@ stay, as many as the flow leaves there; the others go, in the same order, to the
 room for the group.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -7,8 +7,6 @@ more boxes than needed. So targets with room take further boxes until a sample c
 then boxes are dropped, the largest first, while all stay covered and the sample stays placed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -5,8 +5,6 @@ filters; the subscribers stay in tables. Those at a broker are in a directory of
 when they were moved there, so each division reads only its own rows.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

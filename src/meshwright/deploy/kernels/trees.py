@@ -1,7 +1,5 @@
 """Spanning trees of one topic's sub-overlay, with edges that every tree must contain."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ subscribes to everything sees each crossing into its broker. That counts exactly
 access lists as without, where the broker's own counters do not.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

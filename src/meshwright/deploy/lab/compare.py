@@ -11,8 +11,6 @@ count what crosses links; then clients that subscribe to what their broker wants
 from publishing to arrival, one publication after the other, so that no message waits for another.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

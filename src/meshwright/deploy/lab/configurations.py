@@ -7,8 +7,6 @@ copy; where it wants TLS, certificates made for the lab replace yours, which are
 names. Bridges, topics, sessions, users and access lists stay as they were written.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import secrets

@@ -4,8 +4,6 @@ A process is known by its id and the time it was started, so that an id which th
 to another process in the meantime is never signalled.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

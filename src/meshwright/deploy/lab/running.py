@@ -4,8 +4,6 @@ The state is written after every start, so that whatever ends the command, `down
 process that was started.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

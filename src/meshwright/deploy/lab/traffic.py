@@ -1,7 +1,5 @@
 """Publish numbered messages over running brokers and record where each one arrives, and when."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

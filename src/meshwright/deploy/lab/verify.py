@@ -5,8 +5,6 @@ that the plan names), and messages of a publisher on a topic arrive in order. Wh
 is counted from the arrivals: on a tree, the broker that passes a message on is known.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ two nodes both read along memory. The smaller component takes the label of the l
 subscription is relabelled at most log2 |V(t)| times.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

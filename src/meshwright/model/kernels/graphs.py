@@ -1,7 +1,5 @@
 """Lists per key (CSR): values grouped by key, and the neighbours in a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import maker

@@ -8,8 +8,6 @@ A task process keeps the labels of all positions between rounds, 4 bytes per sub
 applies the changes; the interests are mapped, so all processes of a machine share their pages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ table keeps the gains of all pairs; otherwise rows keep a few partners of each n
 the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

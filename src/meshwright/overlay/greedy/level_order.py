@@ -7,8 +7,6 @@ change what they gain. The result is a legal run of the greedy method: each edge
 gain of its time. Among equal gains the order differs from key order.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from functools import partial

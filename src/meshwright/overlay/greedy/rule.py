@@ -4,8 +4,6 @@ Paper 3 observes that the greedy overlay algorithms differ in one line, which ed
 that line is a `Rule`: how ties are settled, and which degrees may be reached when.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ The rounds are kept next to the overlay, in a directory of its name and ``.round
 written: a design that was killed continues from there when the same command is given again.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The gains of all pairs, counted row by row: the numbers behind the certificate."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

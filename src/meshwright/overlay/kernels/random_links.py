@@ -1,7 +1,5 @@
 """Links drawn uniformly among all pairs that may still be linked."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

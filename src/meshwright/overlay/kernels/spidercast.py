@@ -1,7 +1,5 @@
 """The rounds of SpiderCast: each node looks for neighbours that cover its topics."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

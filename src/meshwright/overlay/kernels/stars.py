@@ -3,8 +3,6 @@
 A topic is open until one of its subscribers was the centre of a star.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

@@ -5,8 +5,6 @@ farthest found need no search of their own: Takes and Kosters, "Determining the 
 World Networks", CIKM 2011. Nothing here is shared with the greedy engine.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

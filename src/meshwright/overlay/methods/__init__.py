@@ -1,7 +1,5 @@
 """Every way to design an overlay, by name, and the checks of their parameters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

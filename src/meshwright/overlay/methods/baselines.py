@@ -1,7 +1,5 @@
 """Overlays to compare with: what is in use today, and random links within a budget."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.errors import InputError

@@ -16,8 +16,6 @@ inputs give equal overlays. `gpa` stops at exactly the budget. Edges of gain 0 a
 they raise no degree (paper 3's reading; paper 2 adds them and discards them at the end).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from meshwright.model.instance import Instance

@@ -6,8 +6,6 @@ adds one link: while a topic of it is covered by fewer than `k_greedy` neighbour
 covers most of these; then up to `k_greedy + k_random`, to one drawn among those that cover one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.model.instance import Instance

@@ -7,8 +7,6 @@ topics are closed. A node is not its own neighbour, ties go to the smallest id, 
 as fractions, and rounds end when no topic with two subscribers is open.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.model.instance import Instance

@@ -1,7 +1,5 @@
 """Loops that place the nodes of a picture, and that find groups of well-linked nodes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

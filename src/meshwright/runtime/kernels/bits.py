@@ -5,8 +5,6 @@ walking over the topics they share. The words of the same 64 topics are adjacent
 one node is compared with all others in one pass along memory.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ the output is a fixed mixing of key + i * golden gamma, so any task can start an
 are told apart by a key mixed from (seed, id), and results do not depend on partitioning.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

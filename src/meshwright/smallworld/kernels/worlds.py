@@ -3,8 +3,6 @@
 In rings nodes are ids; in fingers they are positions, so that a phase is a stretch of the ring.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.model.kernels.components import forget_labels, join

@@ -19,8 +19,6 @@ breadth-first from the smallest subscriber, neighbours in order of ids. It works
 has no overhead; subscribers that the topic's links do not connect to the publisher are missed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

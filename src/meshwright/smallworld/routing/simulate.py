@@ -6,8 +6,6 @@ drawn from the stream of (seed, i) and nothing else. So all overlays and protoco
 same publications, and a range of them can be simulated separately: tasks call `simulate_range`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

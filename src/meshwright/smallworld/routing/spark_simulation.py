@@ -6,8 +6,6 @@ digests of its blocks. The loads are one row per node and task, and Spark adds t
 tables are shipped in one file that every process maps once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

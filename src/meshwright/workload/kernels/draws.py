@@ -11,8 +11,6 @@ many are still needed; `log_sums` holds what that takes: row `i` the logarithms 
 symmetric sums of the odds of the topics from `i` on.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

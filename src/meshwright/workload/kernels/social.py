@@ -5,8 +5,6 @@ whatever the size of the graph. Users have ranks, class after class. Ranks and p
 are shuffled by a permutation that can be computed for each number alone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ from the publisher down to each leaf (0 where only the last hop is bounded). `lo
 float64[subscribers, network dimensions] and `max_delay` float64[subscribers].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

@@ -1,7 +1,5 @@
 """Passes over members: their clusters, the targets that cover them, their groups."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.runtime.compile import kernel, maker

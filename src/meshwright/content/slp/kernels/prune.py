@@ -4,8 +4,6 @@ A member that loses its target moves to another with room, or to one where anoth
 a path over targets, found breadth first like the augmenting paths of a flow.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

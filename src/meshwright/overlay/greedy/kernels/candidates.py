@@ -4,8 +4,6 @@ A row holds the pairs of a node with the nodes that rank behind it. Its scan cou
 pairs and keeps the best: of equal gains the partners of lower degree, then those that rank first.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

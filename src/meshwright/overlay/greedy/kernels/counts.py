@@ -8,8 +8,6 @@ of gain 1 are not needed, the longest topic, often most of the work, is left out
 afterwards for the partners found in the other topics.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ slots, one for each node and phase: a pair is excluded when the slot of either n
 other is filled. An excluded pair stays excluded, so a queue that evaluates pairs lazily is exact.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The loops of key order: the best pair of all, from the table or from the rows, is next."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from meshwright.model.kernels.components import join, join_with, load_labels

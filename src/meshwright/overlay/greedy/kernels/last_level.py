@@ -12,8 +12,6 @@ A topic takes its subscribers by degree, lowest first, and links each new compon
 subscriber in the tree that has waited longest.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ lowest first. Degrees only rise: a node whose degree has risen moves on, with al
 the nodes of its new degree, and a pair whose other node now has the larger degree moves to it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ cost as much as `RESCAN_COST` scans, it is scanned again. A settled row that is 
 the best pair of all. Excluded pairs are dropped when they come up and left out of scans.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from meshwright.model.kernels.components import drop_connected, gain_with, load_labels

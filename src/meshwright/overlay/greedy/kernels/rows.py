@@ -8,8 +8,6 @@ Under a degree cap, pairs with a full node (one that has reached the cap) do not
 parked behind the row's heap, or covered by `rest`, a bound on their gains, until the cap rises.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A pair has a key, gain << 32 | (NO_LIMIT - larger degree), larger is better; and
 a << 32 | b with the instance's node ids a < b, smaller is better among equal keys.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ pairs are summed first and subtracted in one pass. And nearly always the other i
 of its topic, whose members are kept as bits where nodes want many of all topics.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

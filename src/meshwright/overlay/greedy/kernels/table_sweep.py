@@ -9,8 +9,6 @@ Under a degree cap, pairs with a full node do not take part. A block whose row i
 the cap rises; the largest gain of the full partners of a block is kept as its `rest`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The benchmark named with a group has set its values: processor time of `gm`, ker
 Costs are in units of one position read while walking along a topic.
 """
 
-from __future__ import annotations
-
 # Rows, by `scripts/bench overlay` on FB1K, TW10K, FB10K and ego-Twitter.
 ROW_CACHE = 32  # partners that every row has room for; one per topic where a node has more topics
 DENSE_SCAN = 4  # a scan that reads 1/4 as many positions as there are partners visits all partners

@@ -8,8 +8,6 @@ so that the children of each stand side by side; each component of a disconnecte
 tree. A place is an index among the subscribers of one topic.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

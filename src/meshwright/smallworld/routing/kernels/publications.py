@@ -1,7 +1,5 @@
 """Publications: drawing them, and counting what their routing costs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
