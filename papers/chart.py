@@ -54,7 +54,6 @@ class Panel:
         value in the figure, and the series' own).
     groups
         Names under the groups of bars, under the boxes, or at the corners.
-
     """
 
     title: str

@@ -133,7 +133,6 @@ def verdict(finding: Finding | None, *, at_paper_size: bool, enough_seeds: bool 
     'close'
     >>> verdict(Finding("a below b", pairs=((1.0, 0.9), (0.7, 1.0))), at_paper_size=True)
     'differs'
-
     """
     if finding is None:
         return NOT_RUN

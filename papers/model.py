@@ -81,7 +81,6 @@ class Cell:
         A guess at its seconds, for the order of tasks and the time left.
     graph
         The sample of a graph that `given` names by its key, or None.
-
     """
 
     measure: str
@@ -128,7 +127,6 @@ class Finding:
         Ours and the paper's, if the claim is about numbers.
     pairs
         For an ordering or a limit: the side that should be larger and the other, per point.
-
     """
 
     ours: str
@@ -148,7 +146,6 @@ class Claim:
         The reason, if ours differs.
     at_default
         Whether the default size is the paper's, for this claim.
-
     """
 
     text: str
@@ -172,7 +169,6 @@ class Experiment:
         The default size and that of `--full`, in words.
     alone
         Run one cell at a time, because it measures time.
-
     """
 
     id: str

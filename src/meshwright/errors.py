@@ -76,7 +76,6 @@ def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError
     --------
     >>> str(unknown_choice("method", "minmix", ["gm", "minmax"]))
     "unknown method 'minmix'; did you mean 'minmax'? Choose from: gm, minmax"
-
     """
     names = list(choices)
     word = str(got).lower()

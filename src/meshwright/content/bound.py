@@ -59,7 +59,6 @@ def lower_bound(problem: Problem, *, most_cells: int = MOST_CELLS) -> Bound:
     >>> low, high = [[0.0], [0.0], [0.0]], [[4.0], [4.0], [6.0]]
     >>> lower_bound(Problem(tree, [[1.0]] * 3, low, high, 0.5, beta=1.4)).value
     10.0
-
     """
     table = subscribers.InMemory(subscribers.subscribers_of(problem))
     return bound_of(problem, table, most_cells=most_cells, most_lines=2 * problem.n_subscribers)
@@ -167,7 +166,6 @@ def thin_out(lines: list[Floats], most_cells: int) -> list[Floats]:
     --------
     >>> [len(axis) for axis in thin_out([np.arange(5.0), np.arange(90.0)], 100)]
     [5, 26]
-
     """
     kept = list(lines)
     left = most_cells

@@ -166,7 +166,6 @@ def box_keys(low: Floats, high: Floats, frame: Frame | None = None) -> npt.NDArr
     >>> corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
     >>> sorted(range(4), key=box_keys(corners, corners).tolist().__getitem__)
     [0, 1, 2, 3]
-
     """
     centre = (low[:, :KEY_BITS] + high[:, :KEY_BITS]) / 2
     keys = np.zeros(len(centre), np.int64)

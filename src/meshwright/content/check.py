@@ -95,7 +95,6 @@ def check(assignment: Assignment) -> Report:
     >>> filters = Filters(np.array([1, 2]), np.array([[0.0], [4.0]]), np.array([[1.0], [5.0]]))
     >>> print(check(Assignment(problem, "by hand", np.array([1, 2]), filters)).violations[0])
     subscriptions inside no box of their leaf: 1 ('subscriber-1' at 'broker-2')
-
     """
     broker, filters = assignment.broker, assignment.filters
     boxes = filters.broker, filters.low, filters.high
@@ -279,7 +278,6 @@ def is_covered(
     True
     >>> is_covered([0.5], [0.5], [([0.0], [0.4])])
     False
-
     """
     low, high = list(low), list(high)
     for i, (box_low, box_high) in enumerate(around):

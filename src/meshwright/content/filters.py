@@ -27,7 +27,6 @@ def fit_filters(problem: Problem, broker: Ids, on_progress: OnProgress = None) -
     >>> filters = fit_filters(problem, np.ones(4, np.int32))
     >>> filters.low.tolist(), filters.high.tolist()
     ([[0.0], [8.0]], [[3.0], [11.0]])
-
     """
     boxes, n_brokers = Boxes(problem.low, problem.high), problem.tree.n_brokers
     density = problem.density_table

@@ -80,7 +80,6 @@ def find_obstacle(problem: Problem) -> Obstacle | None:
     >>> print(find_obstacle(Problem(tree, np.ones((4, 1)), low, low + 1, 0.5, beta=1.0)))
     load within latency cannot hold: 4 subscribers have only broker-1 in time, with room for 3; \
 it could with beta_max 2 or with max_delay 6 for all
-
     """
     return obstacle_of(problem, InMemory(subscribers_of(problem)))
 

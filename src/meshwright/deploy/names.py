@@ -21,7 +21,6 @@ def directory_name(node: str) -> str:
     --------
     >>> directory_name("Halle 3/größe")
     'Halle%203%2Fgr%C3%B6%C3%9Fe'
-
     """
     name = quote(node, safe="").replace("~", "%7E")
     if name.startswith("."):
@@ -58,7 +57,6 @@ def bridge_pattern(name: str) -> str:
     --------
     >>> bridge_pattern("plant 7/temp")
     '+/temp'
-
     """
     if name == '""':  # the mark for an empty pattern
         return "+"

@@ -22,7 +22,6 @@ class BrokerTree:
     >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [4.0]])
     >>> tree.publisher, tree.leaves.tolist(), tree.capacity.tolist(), tree.down.tolist()
     (0, [1, 2], [0.0, 0.5, 0.5], [0.0, 1.0, 4.0])
-
     """
 
     parent: npt.NDArray[np.int32]  # int32[brokers]

@@ -33,7 +33,6 @@ class Density:
     >>> density = Density(edges=[[0, 1, 3]], values=[2.0, 0.5])
     >>> density.table.below.tolist()
     [0.0, 2.0, 3.0]
-
     """
 
     edges: Sequence[npt.NDArray[np.float64]]  # per dimension, rising

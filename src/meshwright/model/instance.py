@@ -31,7 +31,6 @@ class Instance:
     >>> instance = Instance.from_pairs([("edge-1", "plant/temp"), ("edge-2", "plant/temp")])
     >>> instance.n_nodes, instance.n_topics, instance.n_subscriptions
     (2, 1, 2)
-
     """
 
     node_names: Sequence[str]

@@ -13,7 +13,6 @@ class NumberedNames(Sequence[str]):
     --------
     >>> list(NumberedNames("node", 3))
     ['node-0', 'node-1', 'node-2']
-
     """
 
     def __init__(self, prefix: str, count: int) -> None:

@@ -73,7 +73,6 @@ def small_world(
     [[2, 1], [3, 0], [1, 3], [0, 2]]
     >>> world.n_edges, world.support
     (6, 1.0)
-
     """
     order = np.asarray(ring, dtype=np.int32)
     by_position = np.asarray(fingers, dtype=np.int32)
@@ -104,7 +103,6 @@ def count_phases(n: int) -> int:
     --------
     >>> [count_phases(n) for n in (1, 2, 3, 4, 5, 16)]
     [0, 1, 2, 2, 3, 4]
-
     """
     return max(n - 1, 0).bit_length()
 
@@ -139,7 +137,6 @@ def violations(ring: Ints, fingers: Ints, names: Sequence[str]) -> list[str]:
     >>> names = ["a", "b", "c"]
     >>> violations(np.array([0, 1, 2]), np.array([[1, 2], [2, 0], [0, 0]]), names)
     ["'c': the finger of phase 1 leads to 'a', 1 away; it must be 2 to 2 away."]
-
     """
     n, n_phases = len(names), count_phases(len(names))
     wrong = _ring_violations(ring, names)

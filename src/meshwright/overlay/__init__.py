@@ -79,7 +79,6 @@ def design(
     >>> world = design(instance, method="sl")
     >>> world.ring.tolist(), world.fingers.tolist(), world.support
     ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
-
     """
     watch = Stopwatch()
     check_request(

@@ -75,7 +75,6 @@ def exact_up_to(sizes: Longs, links: Longs, most_steps: int) -> int:
     --------
     >>> exact_up_to(np.array([2, 10, 100]), np.array([1, 9, 99]), 1000)
     99
-
     """
     order = np.argsort(sizes, kind="stable")
     steps = np.cumsum((sizes * (sizes + 2 * links)).astype(np.float64)[order])

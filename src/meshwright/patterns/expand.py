@@ -26,7 +26,6 @@ def expand(instance: Instance, names: Iterable[str] = ()) -> Instance:
     >>> expanded = expand(Instance.from_pairs([("a", "x/1"), ("log", "#")]))
     >>> [expanded.topic_names[t] for t in expanded.topics_of(1)]
     ['#', 'x/1']
-
     """
     topics = list(instance.topic_names)
     if not any(map(is_filter, topics)):

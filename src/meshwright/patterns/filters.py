@@ -34,7 +34,6 @@ def covers(outer: str, inner: str) -> bool:
     (True, True, False)
     >>> covers("a/#", "a/+/c"), covers("a/+", "a/#")
     (True, False)
-
     """
     return meet(outer, inner) == inner
 
@@ -46,7 +45,6 @@ def meet(one: str, other: str) -> str | None:
     --------
     >>> meet("a/+/#", "+/b"), meet("a/+", "b/#"), meet("a/#", "+")
     ('a/b', None, 'a')
-
     """
     if _separated_by_dollar(one, other):
         return None
@@ -147,7 +145,6 @@ def all_meets(patterns: Iterable[str]) -> set[str]:
     --------
     >>> sorted(all_meets(["a/+", "+/b", "#"]))
     ['a/b']
-
     """
     given = set(patterns)
     known = set(given)
@@ -180,7 +177,6 @@ def example_names(patterns: Iterable[str]) -> dict[str, str]:
     --------
     >>> example_names(["a/#", "a/+"])
     {'a/#': 'a/any-1/any-2', 'a/+': 'a/any-1'}
-
     """
     listed = list(patterns)
     used = {level for pattern in listed for level in pattern.split("/")}

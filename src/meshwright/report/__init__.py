@@ -139,7 +139,6 @@ def labels(places: Sequence[Path]) -> list[str]:
     --------
     >>> labels([Path("a/gm"), Path("a/gpm"), Path("b/gm")])
     ['a/gm', 'gpm', 'b/gm']
-
     """
     names = [place.resolve().name for place in places]
     named = zip(names, places, strict=True)

@@ -16,7 +16,6 @@ def summary(values: npt.ArrayLike) -> dict[str, Any]:
     --------
     >>> summary([1, 1, 3, 4])["ccdf"]
     [[1, 1.0], [3, 0.5], [4, 0.25]]
-
     """
     array = np.asarray(values)
     if len(array) == 0:
@@ -38,7 +37,6 @@ def box(values: npt.NDArray[Any]) -> dict[str, float]:
     --------
     >>> box(np.array([1, 2, 3, 4, 5]))
     {'least': 1, 'low': 2.0, 'median': 3.0, 'high': 4.0, 'most': 5}
-
     """
     array = values if len(values) else np.zeros(1, np.int64)
     least, most = rounded(array.min().item()), rounded(array.max().item())
@@ -67,7 +65,6 @@ def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
     >>> at, above = knee(np.array([0.0, 0.6, 0.8, 0.9, 1.0]))
     >>> at, round(above, 2)
     (1, 0.35)
-
     """
     above = height - np.linspace(height[0], height[-1], len(height))
     at = int(np.argmax(above))

@@ -72,7 +72,6 @@ def number(value: float | None, digits: int = 4) -> str:
     --------
     >>> number(1770), number(2.16667), number(None), number(0.0), number(999.7, 3)
     ('1,770', '2.167', '–', '0', '1,000')
-
     """
     if value is None:
         return "–"
@@ -89,7 +88,6 @@ def counted(value: int, one: str, many: str = "") -> str:
     --------
     >>> counted(1, "node"), counted(2000, "node"), counted(0, "delivery", "deliveries")
     ('1 node', '2,000 nodes', '0 deliveries')
-
     """
     return f"{number(value)} {one if value == 1 else many or f'{one}s'}"
 
@@ -101,7 +99,6 @@ def percent(value: float | None) -> str:
     --------
     >>> percent(1.0), percent(0.99999), percent(0.9633), percent(0.0), percent(2.783)
     ('100%', '99.9%', '96.3%', '0%', '278%')
-
     """
     if value is None:
         return "–"
@@ -195,7 +192,6 @@ def packed(value: Any) -> Any:
     [1, 2]
     >>> packed({"many": [7] * 40})["many"]["$i"][:4]
     'DgAA'
-
     """
     if isinstance(value, dict):
         return {name: packed(part) for name, part in value.items()}
@@ -234,7 +230,6 @@ def embedded(value: Any) -> str:
     --------
     >>> embedded({"name": "</script>"})
     '{"name":"\\u003c/script\\u003e"}'
-
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":

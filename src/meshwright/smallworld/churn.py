@@ -46,7 +46,6 @@ def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld
     >>> world = join(world, "bb", ["y"])
     >>> [world.instance.node_names[v] for v in world.ring]
     ['a', 'b', 'bb', 'c']
-
     """
     names = world.instance.node_names
     new, is_known = _place(names, node)

@@ -48,7 +48,6 @@ def gswico_ring(instance: Instance, on_progress: ProgressCallback | None = None)
     >>> pairs = [(node, topic) for node, topics in wants.items() for topic in topics]
     >>> gswico_ring(Instance.from_pairs(pairs)).tolist()  # a, c, b, d
     [0, 2, 1, 3]
-
     """
     n = instance.n_nodes
     if n < 3:
@@ -86,7 +85,6 @@ def gswico_fingers(
     >>> pairs = [("a", "x"), ("d", "x"), ("b", "y"), ("e", "y"), ("c", "z")]
     >>> gswico_fingers(Instance.from_pairs(pairs), np.arange(5, dtype=np.int32)).tolist()
     [[1, 3, 4], [2, 4, 0], [3, 4, 1], [4, 0, 2], [0, 1, 3]]
-
     """
     edges = finger_edges(instance, ring, on_progress)
     slots: Ints = kernel.fill_slots(positions_of(ring)[edges], ring, count_phases(len(ring)))

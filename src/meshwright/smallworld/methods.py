@@ -57,7 +57,6 @@ def random_ring(n: int, seed: int) -> Ints:
     --------
     >>> sorted(random_ring(6, seed=1).tolist())
     [0, 1, 2, 3, 4, 5]
-
     """
     return np.argsort(random_numbers(n, 1, seed)[:, 0], kind="stable").astype(np.int32)
 
@@ -76,7 +75,6 @@ def chord_fingers(n: int) -> Ints:
     --------
     >>> chord_fingers(5).tolist()
     [[1, 2, 4], [2, 3, 0], [3, 4, 1], [4, 0, 2], [0, 1, 3]]
-
     """
     nearest, _ = phase_bounds(n)
     return _at_distances(n, nearest)
@@ -91,7 +89,6 @@ def random_fingers(n: int, seed: int) -> Ints:
     --------
     >>> random_fingers(3, seed=1).tolist()  # three nodes leave no choice
     [[1, 2], [2, 0], [0, 1]]
-
     """
     nearest, behind = phase_bounds(n)
     beyond = random_numbers(n, len(nearest), seed) * (behind - nearest)

@@ -158,7 +158,6 @@ def popularity(
     --------
     >>> popularity("zipf", 4, alpha=1.0).tolist()
     [1.0, 0.5, 0.3333333333333333, 0.25]
-
     """
     if family not in FAMILIES:
         raise unknown_choice("family", family, FAMILIES)

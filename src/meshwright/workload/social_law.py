@@ -154,7 +154,6 @@ def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tup
     >>> degrees, users = degree_classes(1000, 10.0, 3.0, 200)
     >>> int(users.sum()), round(float(degrees @ users) / 1000, 6), bool(degrees.max() < 200)
     (1000, 10.0, True)
-
     """
     least = min(1.0, mean / 2)
     edges = np.geomspace(least, most, N_CLASSES + 1)

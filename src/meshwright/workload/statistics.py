@@ -88,7 +88,6 @@ def ccdf(histogram: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
     --------
     >>> ccdf([(1, 2), (3, 1), (4, 1)])
     [(1, 1.0), (3, 0.5), (4, 0.25)]
-
     """
     total = sum(n for _, n in histogram)
     points, left = [], total

@@ -59,7 +59,6 @@ def group_rows(marks: Words) -> tuple[Words, Ids, Ints]:
     >>> masks, group_of, counts = group_rows(np.array([[6], [1], [6]], np.uint64))
     >>> masks.tolist(), group_of.tolist(), counts.tolist()
     ([[1], [6]], [1, 0, 1], [1, 2])
-
     """
     n = len(marks)
     order = np.lexsort(marks.T[::-1])
@@ -84,7 +83,6 @@ def place(masks: Words, counts: Ints, limits: Ints, start: Placement | None = No
     >>> found = place(np.array([[3], [1]], np.uint64), np.array([2, 1]), np.array([1, 2]))
     >>> found.value, found.leaf.tolist(), found.left.tolist()
     (3, [1, 0], [0, 0])
-
     """
     lists = list_leaves(masks, len(limits))
     flow = np.zeros(len(lists.leaves), np.int64)
@@ -141,7 +139,6 @@ def least_factor(problem: ProblemSummary, masks: Words, counts: Ints) -> tuple[f
     >>> factor, placement = least_factor(problem, np.array([[1], [3]], np.uint64), np.array([3, 1]))
     >>> factor, placement.loads(2).tolist()
     (1.5, [3, 1])
-
     """
     leaves, members = problem.leaf_capacity > 0, int(counts.sum())
     placement = None

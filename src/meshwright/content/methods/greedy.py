@@ -37,7 +37,6 @@ def gr(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assig
     >>> assignment = gr(problem)
     >>> assignment.broker.tolist(), assignment.filters.low.tolist()
     ([1, 2, 1, 2], [[0.0], [8.0]])
-
     """
     del seed
     return _in_turn(problem, "gr", new_run(problem), on_progress)
@@ -91,7 +90,6 @@ def load_factors(problem: Problem) -> list[float]:
     >>> problem = Problem(tree, box, box, box, np.array(0.0), beta=1.0, beta_max=1.1)
     >>> load_factors(problem)
     [1.0, 1.05, 1.1]
-
     """
     factors = [problem.beta]
     while factors[-1] * RAISE < problem.beta_max:

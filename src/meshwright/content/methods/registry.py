@@ -55,7 +55,6 @@ def assign(
     >>> assignment = assign(problem, method="gr-star")
     >>> assignment.broker.tolist(), assignment.bandwidth, assignment.feasible
     ([1, 2, 1, 2], 6.0, True)
-
     """
     chosen = choose(METHODS, method)
     check_seed(seed)

@@ -95,7 +95,6 @@ def content_arguments(
     >>> found = content_arguments(set=1, levels="many", latency="tight")
     >>> found.brokers, found.max_out_degree, found.max_delay, found.beta, found.beta_max
     (200, 15, 0.2, 7.0, 8.0)
-
     """
     choices: dict[str, tuple[object, Mapping[Any, object]]] = {
         "set": (set, BETAS),
@@ -184,7 +183,6 @@ def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int
     --------
     >>> build_broker_tree(np.array([[0.0], [1.0], [2.0], [9.0]]), 2).tolist()
     [1, -1, 1, -1]
-
     """
     parent = np.full(len(places), -1, np.int32)
     todo = [(-1, np.arange(len(places)))]

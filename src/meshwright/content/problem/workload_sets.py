@@ -93,7 +93,6 @@ def quotas(n: int) -> list[int]:
     --------
     >>> quotas(100), quotas(200), quotas(1)
     ([45, 11, 44], [89, 22, 89], [1, 0, 0])
-
     """
     total = sum(SHARES)
     whole = [n * share // total for share in SHARES]
@@ -216,7 +215,6 @@ def zipf(n: int, exponent: float) -> Floats:
     --------
     >>> zipf(2, 1.0).round(3).tolist()
     [0.667, 1.0]
-
     """
     shares = np.cumsum(np.arange(1, n + 1, dtype=np.float64) ** -exponent)
     return np.asarray(shares / shares[-1])

@@ -131,7 +131,6 @@ def intervals(low: Floats, high: Floats) -> Floats:
     --------
     >>> intervals(np.array([0.0, 1.0, 7.0]), np.array([1.0, 2.0, 8.0])).tolist()
     [[0.0, 2.0], [0.0, 8.0], [7.0, 8.0]]
-
     """
     whole = high.max() - low.min()
     lengths = high - low

@@ -39,7 +39,6 @@ def greedy_merge(
     >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "x")])
     >>> greedy_merge(instance)[0].tolist()
     [[0, 1], [0, 2]]
-
     """
     return engine(instance, Rule(by_degree=ties == "degree", max_edges=max_edges), on_progress)
 
@@ -59,7 +58,6 @@ def minmax(
     >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")])
     >>> minmax(instance)[0].tolist()
     [[0, 1], [2, 3], [0, 2]]
-
     """
     rule = Rule(rising_cap=True, max_degree=max_degree, max_edges=max_edges)
     return engine(instance, rule, on_progress)

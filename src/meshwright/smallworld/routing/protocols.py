@@ -81,7 +81,6 @@ def rendezvous(name: str, n: int) -> int:
     --------
     >>> rendezvous("plant/temp", 16)
     12
-
     """
     return int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest(), "big") % n
 

@@ -94,7 +94,6 @@ def simulate(
     >>> run = simulate(design(instance, "gm"), "tree", publications=100)
     >>> run.totals["deliveries"], run.totals["missed"], run.totals["overhead"]
     (100, 0, 0)
-
     """
     if not (isinstance(publications, int) and 0 <= publications <= MOST_PUBLICATIONS):
         raise InputError(
@@ -254,7 +253,6 @@ def busiest_share(load: Longs) -> float:
     --------
     >>> busiest_share(np.array([6, 1, 1, 2]))  # of four nodes, that is one
     0.6
-
     """
     total = int(load.sum())
     n_busiest = -(-len(load) // 100)

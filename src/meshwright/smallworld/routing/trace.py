@@ -38,7 +38,6 @@ def trace(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie")
     ...     print(message)
     Message(sender=0, receiver=2, low=3, high=0, hops=1)
     Message(sender=2, receiver=3, low=3, high=0, hops=2)
-
     """
     instance = overlay.instance
     if not 0 <= topic < instance.n_topics:
@@ -83,7 +82,6 @@ def sketch(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie"
     b
     └─ a
        └─ c
-
     """
     messages = trace(overlay, topic, publisher, routing=routing)
     children: dict[int, list[int]] = {}
