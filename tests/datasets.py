@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from meshwright import storage
 from meshwright.model.instance import Instance
 from meshwright.storage import staging, write_table
 
 
-def write_instance(instance: Instance, path: Path) -> Path:
+def write_instance(instance: Instance, path: Path, *, force: bool = False) -> Path:
     """Write an instance as a workload dataset."""
     nodes = np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
-    with staging(path, "workload") as stage:
+    with staging(path, "workload", force=force) as stage:
         write_table(
             stage.table("subscriptions"),
             pa.table({"node": pa.array(nodes), "topic": pa.array(instance.topics)}),
@@ -44,3 +45,8 @@ def write_instance(instance: Instance, path: Path) -> Path:
             }
         )
     return path
+
+
+def read_table(path: Path | str, table: str) -> pa.Table:
+    """Return a table of the dataset at a path."""
+    return storage.read_table(storage.read_manifest(Path(path)), table)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from meshwright.model.instance import Instance
-from meshwright.storage import read_table, write_table
-from tests.datasets import write_instance
+from meshwright.storage import write_table
+from tests.datasets import read_table, write_instance
 from tests.e2e.in_process import run_in_process
 
 PAIRS = [(f"edge-{i}", f"plant/{t}") for i in range(6) for t in (i, (i + 1) % 6, 7)]

@@ -13,8 +13,7 @@ from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
 from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.simulate import simulate
-from meshwright.storage import read_table
-from tests.datasets import write_instance
+from tests.datasets import read_table, write_instance
 from tests.e2e.in_process import run_in_process
 
 PAIRS = [(f"edge-{i:02}", f"plant/{t}") for i in range(20) for t in (i % 7, (3 * i + 1) % 7)]

@@ -13,8 +13,8 @@ from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
 from meshwright.overlay.check import check
 from meshwright.overlay.dataset import write_overlay
-from meshwright.storage import read_table, write_table
-from tests.datasets import write_instance
+from meshwright.storage import write_table
+from tests.datasets import read_table, write_instance
 
 
 def crowd(n_nodes=40, n_topics=15, wanted=4, seed=5):

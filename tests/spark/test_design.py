@@ -11,8 +11,8 @@ from meshwright.overlay.greedy.level_order import level_edges, open_local_scan
 from meshwright.overlay.greedy.rule import Rule
 from meshwright.overlay.greedy.spark_design import design_on_spark, rounds_path
 from meshwright.overlay.greedy.spark_scans import ScanRounds
-from meshwright.storage import read_table
 from meshwright.workload.generate import generate
+from tests.datasets import read_table
 
 SMALL = {"task_positions": 3000, "local_positions": 500}  # rounds of several tasks
 RULES = {

@@ -9,11 +9,12 @@ import pytest
 
 from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import Instance
-from meshwright.storage import open_dataset, read_table
+from meshwright.storage import open_dataset
 from meshwright.workload import ingest as stage
 from meshwright.workload import names
 from meshwright.workload.ingest import ingest
 from meshwright.workload.names import LONGEST_NAME, refuse_too_many
+from tests.datasets import read_table
 
 PAIRS = [("b1", "t/1"), ("b1", "t/2"), ("b2", "t/1"), ("b3", "t/3")]
 MANY = [(f"b{i % 7}", f"t/{i}") for i in range(300)]  # so that one bad row stays under 1%

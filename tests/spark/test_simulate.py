@@ -13,8 +13,8 @@ from meshwright.overlay.dataset import write_overlay
 from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.simulate import BLOCK, simulate
 from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
-from meshwright.storage import open_dataset, read_table
-from tests.datasets import write_instance
+from meshwright.storage import open_dataset
+from tests.datasets import read_table, write_instance
 from tests.strategies import instance_of
 
 MANY = 4 * BLOCK + 5  # five blocks, the last one short

@@ -1,5 +1,8 @@
+import errno
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import InputError
@@ -26,18 +30,43 @@ from meshwright.storage.replacing import sibling
 DEAD = f"{host_name()}-{2**22 + 1}-0-0"  # above the largest process id that Linux gives
 
 
+FACTS = {
+    "workload": "w",
+    "workload_digest": "0" * 64,
+    "method": "gm",
+    "parameters": {},
+    "seed": None,
+    "seconds": 0.1,
+    "n_edges": 1,
+    "average_degree": 1.0,
+    "max_degree": 1,
+    "support": 1.0,
+    "connected": True,
+    "n_disconnected": 0,
+    "bounds": None,
+}
+
+
+def edge_table(edges: list[tuple[int, int]]) -> pa.Table:
+    us, vs = [u for u, _ in edges], [v for _, v in edges]
+    return pa.table({"u": us, "v": vs, "rank": range(len(us)), "gain": [1] * len(us)})
+
+
 def write_overlay(
     target: Path, edges: list[tuple[int, int]], *, force: bool = False, **facts: object
 ) -> None:
     with staging(target, "overlay", force=force) as stage:
-        table = pa.table({"u": [u for u, _ in edges], "v": [v for _, v in edges]})
-        write_table(stage.table("edges"), table)
-        stage.publish(facts)
+        write_table(stage.table("edges"), edge_table(edges))
+        stage.publish({**FACTS, **facts})
 
 
 def edges_of(path: Path) -> list[tuple[int, int]]:
-    table = read_table(path, "edges").to_pydict()
+    table = read_table(open_dataset(path), "edges").to_pydict()
     return list(zip(table["u"], table["v"], strict=True))
+
+
+def table_of(path: Path, name: str = "edges") -> Path:
+    return read_manifest(path).directory / f"{name}.parquet"
 
 
 def siblings(target: Path) -> list[str]:
@@ -74,13 +103,13 @@ def test_a_manifest_names_the_time_the_command_and_the_versions(tmp_path, monkey
 
 def test_a_fact_that_is_missing_is_an_input_error(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
-    with pytest.raises(InputError, match=r"has no 'method'\. Make the dataset again"):
-        open_dataset(tmp_path / "o")["method"]
+    with pytest.raises(InputError, match=r"has no 'colour'\. Make the dataset again"):
+        open_dataset(tmp_path / "o")["colour"]
 
 
 def test_a_new_manifest_refuses_an_unknown_kind():
     with pytest.raises(InputError, match=r"unknown dataset kind 'overlays'; did you mean 'overl"):
-        new_manifest("overlays", {}, {})
+        new_manifest("overlays", {}, {}, Path("o/v-1"))
 
 
 def test_a_path_with_nothing_there_is_named(tmp_path):
@@ -117,7 +146,7 @@ def test_another_format_version_is_refused(tmp_path):
 
 def test_rows_that_are_lost_are_noticed(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1), (1, 2)])
-    write_table(tmp_path / "o" / "edges.parquet", pa.table({"u": [0], "v": [1]}))
+    write_table(table_of(tmp_path / "o"), edge_table([(0, 1)]))
     with pytest.raises(InputError, match=r"damaged: table 'edges' has 1 rows, its manifest says 2"):
         open_dataset(tmp_path / "o")
 
@@ -126,24 +155,24 @@ def test_a_part_of_a_table_that_is_lost_is_noticed(tmp_path):
     with staging(tmp_path / "o", "overlay") as stage:
         stage.table("edges").mkdir()
         for i in range(2):
-            write_table(stage.table("edges") / f"part-{i}.parquet", pa.table({"u": [i]}))
-        stage.publish({})
-    assert read_table(tmp_path / "o", "edges").column("u").to_pylist() == [0, 1]
-    (tmp_path / "o" / "edges.parquet" / "part-1.parquet").unlink()
+            write_table(stage.table("edges") / f"part-{i}.parquet", edge_table([(i, i + 1)]))
+        stage.publish(FACTS)
+    assert edges_of(tmp_path / "o") == [(0, 1), (1, 2)]
+    (table_of(tmp_path / "o") / "part-1.parquet").unlink()
     with pytest.raises(InputError, match=r"table 'edges' has 1 rows, its manifest says 2"):
         open_dataset(tmp_path / "o")
 
 
 def test_a_table_that_is_gone_is_noticed(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
-    (tmp_path / "o" / "edges.parquet").unlink()
+    table_of(tmp_path / "o").unlink()
     with pytest.raises(InputError, match=r"edges\.parquet' cannot be read .*Make the dataset ag"):
         open_dataset(tmp_path / "o")
 
 
 def test_a_table_that_is_no_parquet_is_noticed(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
-    (tmp_path / "o" / "edges.parquet").write_bytes(b"PAR1 and then nothing of use")
+    table_of(tmp_path / "o").write_bytes(b"PAR1 and then nothing of use")
     with pytest.raises(InputError, match=r"edges\.parquet' cannot be read"):
         open_dataset(tmp_path / "o")
 
@@ -151,7 +180,7 @@ def test_a_table_that_is_no_parquet_is_noticed(tmp_path):
 def test_a_table_missing_from_the_manifest_is_noticed(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
     edit_manifest(tmp_path / "o", rows={})
-    with pytest.raises(InputError, match=r"lists no table 'edges' in its manifest"):
+    with pytest.raises(InputError, match=r"it lists no table 'edges'"):
         open_dataset(tmp_path / "o")
 
 
@@ -188,10 +217,10 @@ def test_force_replaces_an_empty_directory(tmp_path):
 
 def test_what_appeared_during_a_run_is_not_replaced_without_force(tmp_path):
     with staging(tmp_path / "o", "overlay") as stage:
-        write_table(stage.table("edges"), pa.table({"u": [9]}))
+        write_table(stage.table("edges"), edge_table([(8, 9)]))
         write_overlay(tmp_path / "o", [(0, 1)])  # another run, which was quicker
         with pytest.raises(InputError, match=r"exists\. Pass --force"):
-            stage.publish({})
+            stage.publish(FACTS)
     assert edges_of(tmp_path / "o") == [(0, 1)]
     assert siblings(tmp_path / "o") == []
 
@@ -218,7 +247,7 @@ def test_parents_of_the_target_are_made(tmp_path):
 def test_an_error_during_a_write_leaves_nothing(tmp_path):
     def fail() -> None:
         with staging(tmp_path / "o", "overlay") as stage:
-            write_table(stage.table("edges"), pa.table({"u": [0]}))
+            write_table(stage.table("edges"), edge_table([(0, 1)]))
             raise RuntimeError("mid-way")
 
     with pytest.raises(RuntimeError, match="mid-way"):
@@ -229,9 +258,12 @@ def test_an_error_during_a_write_leaves_nothing(tmp_path):
 def test_scratch_files_are_no_part_of_the_dataset(tmp_path):
     with staging(tmp_path / "o", "overlay") as stage:
         stage.scratch("records").write_text("for a while")
-        write_table(stage.table("edges"), pa.table({"u": [0]}))
-        stage.publish({})
-    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["edges.parquet", "manifest.json"]
+        write_table(stage.table("edges"), edge_table([(0, 1)]))
+        stage.publish(FACTS)
+    version = read_manifest(tmp_path / "o").version
+    names = ["edges.parquet", "manifest.json", version]
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == names
+    assert [path.name for path in (tmp_path / "o" / version).iterdir()] == ["edges.parquet"]
 
 
 def test_refuse_overwrite_says_nothing_where_nothing_is(tmp_path):
@@ -292,16 +324,16 @@ def test_a_process_id_that_was_given_again_does_not_keep_a_dead_writers_files(tm
     left = tmp_path / f".o.tmp-{host_name()}-{os.getpid()}-0-0"  # another start time
     left.mkdir()
     with staging(tmp_path / "o", "overlay") as stage:
-        write_table(stage.table("edges"), pa.table({"u": [0]}))
+        write_table(stage.table("edges"), edge_table([(0, 1)]))
         assert not left.exists()
         refuse_overwrite(tmp_path / "o", force=False)
-        stage.publish({})
-    assert read_table(tmp_path / "o", "edges").num_rows == 1
+        stage.publish(FACTS)
+    assert edges_of(tmp_path / "o") == [(0, 1)]
 
 
 def test_two_writers_of_one_process_do_not_remove_each_others_files(tmp_path):
     with staging(tmp_path / "o", "overlay") as first:
-        write_table(first.table("edges"), pa.table({"u": [0]}))
+        write_table(first.table("edges"), edge_table([(0, 1)]))
         with staging(tmp_path / "o", "overlay"):
             assert first.table("edges").exists()
 
@@ -350,36 +382,40 @@ KILLED_WRITER = textwrap.dedent(
     """
     import sys, time
     from pathlib import Path
-    import pyarrow as pa
     from meshwright.storage import staging, store, write_table
+    from tests.unit.test_datasets import FACTS, edge_table
 
     target, when = Path(sys.argv[1]), sys.argv[2]
 
-    def stop():
+    def stop(*_, **__):
         print("now", flush=True)
         time.sleep(600)
 
-    if when == "between the renames":
-        rename = Path.rename
-        def first_rename_only(self, to):
-            rename(self, to)
-            stop()
-        Path.rename = first_rename_only
+    if when == "after the manifest":
+        write = store.write_manifest
+        store.write_manifest = lambda *arguments: [write(*arguments), stop()]
+    elif when != "before the tables are counted":
+        setattr(store, when, stop)
     with staging(target, "overlay", force=True) as stage:
-        write_table(stage.table("edges"), pa.table({"u": [7], "v": [8]}))
-        if when == "before the manifest":
+        write_table(stage.table("edges"), edge_table([(7, 8)]))
+        if when == "before the tables are counted":
             stop()
-        if when == "after the manifest":
-            store.refuse_overwrite = lambda *_, **__: stop()
-        stage.publish({})
+        stage.publish(FACTS)
     """
 )
+MOMENTS = {  # when a writer is killed, and which dataset is there then
+    "before the tables are counted": [(0, 1)],
+    "refuse_overwrite": [(0, 1)],
+    "current_version": [(0, 1)],
+    "write_manifest": [(0, 1)],
+    "after the manifest": [(7, 8)],
+    "link_tables": [(7, 8)],
+    "remove_old_versions": [(7, 8)],
+}
 
 
-@pytest.mark.parametrize(
-    "when", ["before the manifest", "after the manifest", "between the renames"]
-)
-def test_a_writer_killed_in_the_middle_leaves_the_old_dataset_whole(tmp_path, when):
+@pytest.mark.parametrize("when", MOMENTS)
+def test_a_writer_that_is_killed_leaves_one_dataset_whole(tmp_path, when):
     target = tmp_path / "o"
     write_overlay(target, [(0, 1)])
     writer = subprocess.Popen(
@@ -389,19 +425,173 @@ def test_a_writer_killed_in_the_middle_leaves_the_old_dataset_whole(tmp_path, wh
     assert writer.stdout.readline() == "now\n"
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
-    left = siblings(target)
-    assert left != []  # it was killed in the middle, not before
-
-    if when == "between the renames":
-        with pytest.raises(InputError, match="was being replaced when its writer stopped"):
-            open_dataset(target, "overlay")
-        assert siblings(target) == left
-        refuse_writing(target)
-    assert open_dataset(target, "overlay").rows == {"edges": 1}
-    assert edges_of(target) == [(0, 1)]
+    left = sorted(tmp_path.rglob("*"))
+    assert len(left) > 4  # it was killed in the middle, not before
+    assert edges_of(target) == MOMENTS[when]
+    assert sorted(tmp_path.rglob("*")) == left  # readers remove nothing
     write_overlay(target, [(2, 3)], force=True)
     assert edges_of(target) == [(2, 3)]
     assert siblings(target) == []
+    version = read_manifest(target).version
+    assert sorted(path.name for path in target.iterdir()) == [
+        "edges.parquet",
+        "manifest.json",
+        version,
+    ]
+
+
+def versions(target: Path) -> list[str]:
+    return sorted(path.name for path in target.glob("v-*"))
+
+
+def test_a_version_stays_as_long_as_a_reader_has_it(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    old = open_dataset(tmp_path / "o")
+    write_overlay(tmp_path / "o", [(2, 3)], force=True)
+    write_overlay(tmp_path / "o", [(4, 5)], force=True)
+    assert versions(tmp_path / "o") == sorted([old.version, read_manifest(tmp_path / "o").version])
+    assert read_table(old, "edges").column("u").to_pylist() == [0]
+    del old
+    write_overlay(tmp_path / "o", [(6, 7)], force=True)
+    assert versions(tmp_path / "o") == [read_manifest(tmp_path / "o").version]
+
+
+def test_where_there_are_no_locks_a_replaced_version_stays_for_a_day(tmp_path, monkeypatch):
+    def no_locks(fd, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    write_overlay(tmp_path / "o", [(0, 1)])
+    first = read_manifest(tmp_path / "o").version
+    os.utime(tmp_path / "o" / first, (0, 0))  # it is old, but current until now
+    write_overlay(tmp_path / "o", [(2, 3)], force=True)
+    assert first in versions(tmp_path / "o")
+    os.utime(tmp_path / "o" / first, (0, 0))
+    write_overlay(tmp_path / "o", [(4, 5)], force=True)
+    assert first not in versions(tmp_path / "o")
+    assert edges_of(tmp_path / "o") == [(4, 5)]
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
+def test_of_two_writers_at_once_the_first_wins_and_the_other_says_so(tmp_path, there):
+    target = tmp_path / "o"
+    if there:
+        write_overlay(target, [(0, 1)])
+    with staging(target, "overlay", force=True) as second:
+        write_table(second.table("edges"), edge_table([(4, 5)]))
+        write_overlay(target, [(2, 3)], force=True)
+        with pytest.raises(
+            InputError, match=r"another run wrote .* while this one worked; its dat"
+        ):
+            second.publish(FACTS)
+    assert edges_of(target) == [(2, 3)]
+    assert siblings(target) == []
+    assert len(versions(target)) == 1
+
+
+def test_a_dataset_that_was_removed_during_a_run_is_written_anew(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    with staging(tmp_path / "o", "overlay", force=True) as stage:
+        write_table(stage.table("edges"), edge_table([(2, 3)]))
+        shutil.rmtree(tmp_path / "o")
+        stage.publish(FACTS)
+    assert edges_of(tmp_path / "o") == [(2, 3)]
+
+
+def test_tables_beside_their_manifest_are_read_and_replaced(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    version = tmp_path / "o" / read_manifest(tmp_path / "o").version
+    (tmp_path / "o" / "edges.parquet").unlink()
+    (version / "edges.parquet").rename(tmp_path / "o" / "edges.parquet")
+    version.rmdir()
+    edit_manifest(tmp_path / "o", version="")
+    assert edges_of(tmp_path / "o") == [(0, 1)]
+    write_overlay(tmp_path / "o", [(2, 3)], force=True)
+    assert edges_of(tmp_path / "o") == [(2, 3)]
+    assert siblings(tmp_path / "o") == []
+
+
+def test_other_programs_find_the_current_tables_under_their_plain_names(tmp_path):
+    for edges in ([(0, 1)], [(2, 3)]):
+        write_overlay(tmp_path / "o", edges, force=True)
+        assert pq.read_table(tmp_path / "o" / "edges.parquet").column("u").to_pylist() == [
+            edges[0][0]
+        ]
+    shutil.copytree(tmp_path / "o", tmp_path / "copy", symlinks=True)
+    shutil.rmtree(tmp_path / "o")
+    assert pq.read_table(tmp_path / "copy" / "edges.parquet").num_rows == 1
+    assert edges_of(tmp_path / "copy") == [(2, 3)]
+
+
+def test_a_version_that_is_lost_is_named(tmp_path):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    version = read_manifest(tmp_path / "o").version
+    shutil.rmtree(tmp_path / "o" / version)
+    with pytest.raises(InputError, match=rf"is damaged: it has no '{version}'\. Make the dataset"):
+        open_dataset(tmp_path / "o")
+
+
+WRONG_FACTS = {
+    "workload": 3,
+    "bounds": [1],
+    "parameters": "none",
+    "seconds": True,
+    "n_edges": -1,
+    "connected": 1,
+    "support": "1.0",
+    "rows": {"edges": 1.0},
+    "version": "../elsewhere",
+    "versions": [],
+    "created": None,
+}
+
+
+@pytest.mark.parametrize("fact", WRONG_FACTS)
+def test_a_fact_of_the_wrong_type_is_named(tmp_path, fact):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    edit_manifest(tmp_path / "o", **{fact: WRONG_FACTS[fact]})
+    with pytest.raises(InputError, match=rf"cannot be read as a manifest \('{fact}' "):
+        open_dataset(tmp_path / "o")
+
+
+@pytest.mark.parametrize("version", [True, 1.0, "1", None])
+def test_a_format_version_is_a_whole_number(tmp_path, version):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    edit_manifest(tmp_path / "o", format_version=version)
+    with pytest.raises(InputError, match=f"has format version {version!r}; this Meshwright reads"):
+        open_dataset(tmp_path / "o")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"u": [0], "v": [1], "rank": [0]}, "'gain' is needed once"),
+        ({"u": ["0"], "v": [1], "rank": [0], "gain": [1]}, "column 'u' of table 'edges' is string"),
+        ({"u": [None], "v": [1], "rank": [0], "gain": [1]}, "column 'u' of table 'edges' is null"),
+        (
+            {"u": pa.array([None], pa.int32()), "v": [1], "rank": [0], "gain": [1]},
+            "column 'u' of table 'edges' has nulls",
+        ),
+    ],
+    ids=["missing", "text", "null", "nulls"],
+)
+def test_columns_are_checked(tmp_path, columns, message):
+    write_overlay(tmp_path / "o", [(0, 1)])
+    write_table(table_of(tmp_path / "o"), pa.table(columns))
+    with pytest.raises(InputError, match=message):
+        read_table(open_dataset(tmp_path / "o"), "edges")
+
+
+def test_damaged_pages_are_an_input_error(tmp_path):
+    write_overlay(tmp_path / "o", [(i, i + 1) for i in range(1000)])
+    table = table_of(tmp_path / "o")
+    content = bytearray(table.read_bytes())
+    content[8:400] = bytes(392)
+    table.write_bytes(content)
+    with pytest.raises(
+        InputError, match=r"edges.parquet' cannot be read \(.*\)\. Make the dataset"
+    ):
+        read_table(open_dataset(tmp_path / "o"), "edges")
 
 
 def test_a_reader_deletes_nothing_beside_a_dataset(tmp_path):

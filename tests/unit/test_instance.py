@@ -194,9 +194,20 @@ def test_a_workload_with_a_repeated_subscription_is_refused(tmp_path):
         Instance.load(tmp_path / "w")
 
 
+@pytest.mark.parametrize("count", [1, 3, 10**15])
+@pytest.mark.parametrize("what", ["nodes", "topics"])
+def test_a_manifest_with_another_number_of_names_is_refused(tmp_path, what, count):
+    write_workload(tmp_path / "w", 2, 2, [(0, 0), (1, 1)])
+    manifest = json.loads((tmp_path / "w" / "manifest.json").read_text())
+    manifest[f"n_{what}"] = count
+    (tmp_path / "w" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=f"the ids of table '{what}' are not 0..{count - 1}, each"):
+        Instance.load(tmp_path / "w")
+
+
 def test_a_workload_with_fewer_names_than_nodes_is_refused(tmp_path):
     write_workload(tmp_path / "w", 2, 1, [(1, 0)], names=(["n0"], ["t0"]))
-    with pytest.raises(InputError, match=r"indptr must run from 0 to 1 in 2 entries; got 3"):
+    with pytest.raises(InputError, match=r"the ids of table 'nodes' are not 0..1, each once"):
         Instance.load(tmp_path / "w")
 
 

@@ -15,8 +15,8 @@ from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, world_findings, write_overlay
 from meshwright.smallworld.methods import chord_fingers, random_ring
-from meshwright.storage import read_table, write_table
-from tests.datasets import write_instance
+from meshwright.storage import open_dataset, write_table
+from tests.datasets import read_table, write_instance
 
 SIZES = [1, 2, 3, 6, 8]
 
@@ -61,7 +61,7 @@ def test_a_small_world_comes_back_as_it_was(tmp_path, n):
     for name in ("ring", "fingers", "edges", "gains"):
         assert np.array_equal(getattr(world, name), getattr(again, name)), name
     assert (again.method, again.seed) == ("none", 1)
-    assert world_findings(path, world.instance.node_names) == []
+    assert world_findings(open_dataset(path), world.instance.node_names) == []
 
 
 def test_the_tables_have_the_columns_of_the_design(tmp_path):
@@ -91,7 +91,7 @@ def test_any_other_overlay_comes_back_as_an_overlay(tmp_path):
     write_overlay(design(instance, "gm"), tmp_path / "overlay", workload)
     again = load_overlay(tmp_path / "overlay")
     assert type(again) is Overlay
-    assert world_findings(tmp_path / "overlay", instance.node_names) == []
+    assert world_findings(open_dataset(tmp_path / "overlay"), instance.node_names) == []
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_any_other_overlay_comes_back_as_an_overlay(tmp_path):
 def test_what_lacks_property_1_is_told_and_not_loaded(tmp_path, table, change, words):
     world, path = stored(tmp_path)
     rewrite(path, table, change)
-    assert words in " ".join(world_findings(path, world.instance.node_names))
+    assert words in " ".join(world_findings(open_dataset(path), world.instance.node_names))
     with pytest.raises(InputError, match=r"not a small world|is damaged|ring and fingers, and no"):
         load_overlay(path)
 
@@ -129,7 +129,7 @@ def test_an_edge_too_many_is_told(tmp_path):
     stray = {"u": [u], "v": [v], "rank": [world.n_edges], "gain": [0]}
     more = pa.table({name: pa.array(values, pa.int32()) for name, values in stray.items()})
     rewrite(path, "edges", lambda table: pa.concat_tables([table, more]))
-    told = world_findings(path, world.instance.node_names)
+    told = world_findings(open_dataset(path), world.instance.node_names)
     assert told == [f"'n{u}' - 'n{v}' is an edge, but not a link of the ring or a finger"]
 
 
@@ -138,7 +138,7 @@ def test_a_ring_without_fingers_is_told(tmp_path):
     manifest = json.loads((path / "manifest.json").read_text())
     del manifest["rows"]["fingers"]
     (path / "manifest.json").write_text(json.dumps(manifest))
-    told = world_findings(path, world.instance.node_names)
+    told = world_findings(open_dataset(path), world.instance.node_names)
     assert told == ["a small world needs the table 'fingers' too"]
     with pytest.raises(InputError, match="is damaged: a small world needs the table 'fingers'"):
         load_overlay(path)
@@ -148,7 +148,7 @@ def test_many_findings_are_counted(tmp_path):
     world, path = stored(tmp_path, 16)
     zeros = pa.array([0] * 64, pa.int32())
     rewrite(path, "fingers", lambda table: table.set_column(2, "finger", zeros))
-    told = world_findings(path, world.instance.node_names)
+    told = world_findings(open_dataset(path), world.instance.node_names)
     assert len(told) == 11
     assert "more of this kind" in told[-1]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.check import Report, check_tables
 from meshwright.content.problem import Problem
-from meshwright.content.problem.dataset import Floats, lists, load_problem, matrix_of
+from meshwright.content.problem.dataset import Floats, lists, matrix_of, read_problem
 from meshwright.content.problem.density_file import density_json, density_of
 from meshwright.content.stored import AnyAssignment
 from meshwright.errors import InputError
@@ -115,16 +115,21 @@ class Tables(NamedTuple):
 
 def load_assignment(path: str | Path, problem: str | Path | None = None) -> Assignment:
     """Return the assignment of a dataset; its problem is read from its own dataset."""
-    manifest, found, tables = _load(path, problem)
+    return read_assignment(open_dataset(Path(path), "assignment"), problem)
+
+
+def read_assignment(manifest: Manifest, problem: str | Path | None = None) -> Assignment:
+    """Return the assignment of a dataset that is open."""
+    found, tables = _read(manifest, problem)
     if not np.array_equal(np.sort(tables.subscriber), np.arange(found.n_subscribers)):
         advice = "Assign it again, or see what is wrong with `check_dataset`."
-        raise InputError(f"'{path}' does not have each subscriber once. {advice}")
+        raise InputError(f"'{manifest.path}' does not have each subscriber once. {advice}")
     return _assignment(manifest, found, tables)
 
 
 def check_dataset(path: str | Path, problem: str | Path | None = None) -> Report:
     """Check the tables of a dataset, valid or not."""
-    _, found, tables = _load(path, problem)
+    found, tables = _read(open_dataset(Path(path), "assignment"), problem)
     return check_tables(found, *tables)
 
 
@@ -132,7 +137,8 @@ def check_claims(
     path: str | Path, problem: str | Path | None = None
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the checker's report on a dataset, and the claims of its manifest that are wrong."""
-    manifest, found, tables = _load(path, problem)
+    manifest = open_dataset(Path(path), "assignment")
+    found, tables = _read(manifest, problem)
     report = check_tables(found, *tables)
     claimed = {name: violation["count"] for name, violation in manifest["violations"].items()}
     counted = {violation.constraint: violation.count for violation in report.violations}
@@ -148,17 +154,14 @@ def check_claims(
     return report, tuple(findings)
 
 
-def _load(path: str | Path, problem: str | Path | None) -> tuple[Manifest, Problem, Tables]:
-    """Return the manifest of a dataset, its problem with the limits used, and its tables."""
-    directory = Path(path)
-    manifest = open_dataset(directory, "assignment")
+def _read(manifest: Manifest, problem: str | Path | None) -> tuple[Problem, Tables]:
+    """Return the problem of a dataset with the limits used, and its tables."""
     overrides = dict(manifest["overrides"])
     if "density" in overrides:
         overrides["density"] = density_of(overrides["density"])
-    place, _ = find_input(manifest, directory, "problem", Path(problem) if problem else None)
-    found = load_problem(place).with_limits(**overrides)
-    rows = read_table(directory, "assignment", ["subscriber", "broker"])
-    boxes = read_table(directory, "filters", ["broker", "low", "high"])
+    found = read_problem(find_input(manifest, "problem", problem)).with_limits(**overrides)
+    rows = read_table(manifest, "assignment", ["subscriber", "broker"])
+    boxes = read_table(manifest, "filters", ["broker", "low", "high"])
     low, high = matrix_of(boxes.column("low")), matrix_of(boxes.column("high"))
     if low is None or high is None or low.shape != high.shape:
         low = high = np.full((len(boxes), found.n_dimensions), np.nan)
@@ -166,7 +169,7 @@ def _load(path: str | Path, problem: str | Path | None) -> tuple[Manifest, Probl
         column.combine_chunks().fill_null(-1).to_numpy()
         for column in (rows.column("subscriber"), rows.column("broker"), boxes.column("broker"))
     )
-    return manifest, found, Tables(subscriber, broker, box_broker, low, high)
+    return found, Tables(subscriber, broker, box_broker, low, high)
 
 
 def _assignment(manifest: Manifest, problem: Problem, tables: Tables) -> Assignment:

@@ -13,7 +13,7 @@ from meshwright.content.check import Report
 from meshwright.content.measures import Measures
 from meshwright.content.methods.registry import METHODS
 from meshwright.content.obstacle import Obstacle
-from meshwright.content.problem.dataset import LIMITS, load_tree
+from meshwright.content.problem.dataset import LIMITS, read_tree
 from meshwright.content.problem.density_file import density_of
 from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
@@ -21,6 +21,7 @@ from meshwright.model.density import Density
 from meshwright.model.problem_summary import ProblemSummary
 from meshwright.runtime import engines
 from meshwright.storage import open_dataset
+from meshwright.storage.versions import Pin
 
 ON_SPARK = tuple(name for name, method in METHODS.items() if method.on_spark)
 GIB = 1 << 30
@@ -30,7 +31,8 @@ GIB = 1 << 30
 class StoredProblem(ProblemSummary):
     """The brokers, limits and counts of a problem dataset; its table has the subscribers."""
 
-    path: Path
+    tables: Path  # their directory
+    pin: Pin | None  # keeps them there as long as this object lives
     tree: BrokerTree
     n_subscribers: int
     n_dimensions: int
@@ -54,15 +56,15 @@ def open_problem(path: str | Path, overrides: Mapping[str, Any] | None = None) -
 
     `overrides` replace limits of the dataset, as in `Problem.with_limits`.
     """
-    directory = Path(path)
-    manifest = open_dataset(directory, "problem")
+    manifest = open_dataset(Path(path), "problem")
     limits: dict[str, Any] = {limit: manifest[limit] for limit in LIMITS}
     limits |= {"density": density_of(manifest.get("density")), **(overrides or {})}
     least, most = manifest["max_delay"]
     delay = limits.pop("max_delay", None)
     return StoredProblem(
-        path=directory,
-        tree=load_tree(directory),
+        tables=manifest.directory,
+        pin=manifest.pin,
+        tree=read_tree(manifest),
         n_subscribers=manifest["n_subscribers"],
         n_dimensions=manifest["n_dimensions"],
         delay_range=(least, most) if delay is None else (delay, delay),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names
-from meshwright.storage import open_dataset, read_table
+from meshwright.storage import Manifest, open_dataset, read_table
 from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
 
 Ints = npt.NDArray[np.int32]
@@ -110,10 +110,15 @@ class Instance:
     @classmethod
     def load(cls, path: str | Path) -> Instance:
         """Return the instance of a workload dataset; needs no JVM."""
-        directory = Path(path)
-        manifest = open_dataset(directory, "workload")
-        n_nodes, n_topics = manifest["n_nodes"], manifest["n_topics"]
-        pairs = read_table(directory, "subscriptions", ["node", "topic"])
+        return cls.read(open_dataset(Path(path), "workload"))
+
+    @classmethod
+    def read(cls, manifest: Manifest) -> Instance:
+        """Return the instance of a workload dataset that is open."""
+        node_names = _names(manifest, "nodes", "node")
+        topic_names = _names(manifest, "topics", "topic")
+        n_nodes, n_topics = len(node_names), len(topic_names)
+        pairs = read_table(manifest, "subscriptions", ["node", "topic"])
         nodes = pairs.column("node").to_numpy()
         topics = pairs.column("topic").to_numpy()
         if not _rise(nodes, topics):
@@ -121,10 +126,13 @@ class Instance:
             packed.sort()
             nodes, topics = unpack(packed)
         if len(nodes) and not (nodes[0] >= 0 and nodes[-1] < n_nodes):
-            raise InputError(f"'{path}' has a subscription of a node outside 0..{n_nodes - 1}.")
+            raise InputError(
+                f"'{manifest.path}' has a subscription of a node outside 0..{n_nodes - 1}. "
+                "Make the dataset again."
+            )
         return cls(
-            _names(directory, "nodes", "node"),
-            _names(directory, "topics", "topic"),
+            node_names,
+            topic_names,
             row_pointers(nodes, n_nodes),
             topics if n_topics else topics[:0],
             [manifest["digest"]],
@@ -210,10 +218,15 @@ def check_csr(indptr: Longs, topics: Ints, n_nodes: int, n_topics: int) -> None:
         raise InputError("topics must be sorted and distinct within a node.")
 
 
-def _names(directory: Path, table: str, column: str) -> ArrowNames:
+def _names(manifest: Manifest, table: str, column: str) -> ArrowNames:
     """Return the names of a table in id order."""
-    names = read_table(directory, table, [column, "name"])
-    ids = names.column(column).to_numpy()
-    if not np.array_equal(ids, np.arange(len(ids))):
+    names = read_table(manifest, table, [column, "name"])
+    count, dense = manifest[f"n_{table}"], np.arange(len(names))
+    if not np.array_equal(names.column(column).to_numpy(), dense):
         names = names.sort_by(column)
+    if count != len(names) or not np.array_equal(names.column(column).to_numpy(), dense):
+        raise InputError(
+            f"'{manifest.path}' is damaged: the ids of table {table!r} are not 0..{count - 1}, "
+            "each once. Make the dataset again."
+        )
     return ArrowNames(names.column("name").combine_chunks())

@@ -75,28 +75,25 @@ def check(
     """Recompute an overlay and compare it with its manifest."""
     directory = Path(overlay).absolute()
     manifest = open_dataset(directory, "overlay")
-    place, source = find_input(
-        manifest, directory, "workload", Path(workload) if workload else None
-    )
-    place = place.absolute()
+    source = find_input(manifest, "workload", workload)
     progress = progress or no_progress()
     n_nodes, n_topics = source["n_nodes"], source["n_topics"]
     with progress.step("checking the links"):
-        u, v = (_column(directory, "edges", end) for end in ("u", "v"))
-        findings = _check_edges(u, v, _column(directory, "edges", "rank"), n_nodes)
-        property_1 = _check_world(manifest, directory, place)
+        u, v = (_column(manifest, "edges", end) for end in ("u", "v"))
+        findings = _check_edges(u, v, _column(manifest, "edges", "rank"), n_nodes)
+        property_1 = _check_world(manifest, source)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
         u, v = u[known], v[known]
         degrees = np.bincount(u, minlength=n_nodes) + np.bincount(v, minlength=n_nodes)
         busiest = _largest(degrees)
-        names = _names(place, "nodes", busiest)
+        names = _names(source, "nodes", busiest)
     with progress.step("searching every topic's sub-overlay"):
-        nodes, topics = (_column(place, "subscriptions", end) for end in ("node", "topic"))
+        nodes, topics = (_column(source, "subscriptions", end) for end in ("node", "topic"))
         for ids, count in ((nodes, n_nodes), (topics, n_topics)):
             if len(ids) and not (ids.min() >= 0 and ids.max() < count):
                 raise InputError(
-                    f"'{place}' has a subscription outside 0..{count - 1}. Make it again."
+                    f"'{source.path}' has a subscription outside 0..{count - 1}. Make it again."
                 )
         graph = sub_overlays(nodes, topics, u, v, n_nodes, n_topics)
         del nodes, topics, u, v, known
@@ -108,7 +105,7 @@ def check(
         spread = np.unique_counts(found["diameter_low"][whole])
         full = int(np.maximum(subscribers - 1, 0).sum())
         joined = full - int(apart.sum(dtype=np.int64))
-        gain = int(_column(directory, "edges", "gain").sum(dtype=np.int64))
+        gain = int(_column(manifest, "edges", "gain").sum(dtype=np.int64))
         if gain != joined:
             findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
         n_edges = manifest.rows["edges"]
@@ -119,7 +116,7 @@ def check(
             support=joined / full if full else 1.0,
             connected=not apart.any(),
             n_disconnected=int(np.count_nonzero(apart)),
-            disconnected=tuple(_names(place, "topics", _largest(apart))),
+            disconnected=tuple(_names(source, "topics", _largest(apart))),
             busiest=tuple(zip(names, degrees[busiest].tolist(), strict=True)),
             diameter=(_most(found["diameter_low"]), _most(found["diameter_high"])),
             diameters=tuple(zip(spread.values.tolist(), spread.counts.tolist(), strict=True)),
@@ -153,7 +150,7 @@ def _most(values: npt.NDArray[np.integer]) -> int:
     return int(values.max(initial=0))
 
 
-def _column(dataset: Path, table: str, name: str) -> Ints:
+def _column(dataset: Manifest, table: str, name: str) -> Ints:
     """Return a whole column of numbers."""
     return np.concatenate([np.empty(0, np.int32), *read_column(dataset, table, name)])
 
@@ -164,7 +161,7 @@ def _largest(values: npt.NDArray[np.integer]) -> Longs:
     return found[np.argsort(-values[found], kind="stable")[:N_NAMED]]
 
 
-def _names(workload: Path, table: str, ids: Longs) -> list[str]:
+def _names(workload: Manifest, table: str, ids: Longs) -> list[str]:
     """Return the names of some nodes or topics."""
     known = read_table(workload, table)
     numbers = known.column(table.removesuffix("s")).to_numpy()
@@ -190,13 +187,13 @@ def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
     return wrong
 
 
-def _check_world(manifest: Manifest, overlay: Path, workload: Path) -> list[str] | None:
+def _check_world(manifest: Manifest, workload: Manifest) -> list[str] | None:
     """Return where a small world (n log n rows) violates Property 1, None for other overlays."""
     if not is_small_world(manifest):
         by_method = manifest.get("method") in SMALL_WORLDS
         return ["by its method it is a small world, but it has no ring"] if by_method else None
     names = read_table(workload, "nodes").sort_by("node").column("name").to_pylist()
-    return world_findings(overlay, names)
+    return world_findings(manifest, names)
 
 
 def _compare(found: Evaluation, manifest: Manifest) -> list[str]:

@@ -72,13 +72,16 @@ def _numbers(count: int) -> Ints:
 
 def load_overlay(path: str | Path, workload: str | Path | None = None) -> Overlay:
     """Return an overlay, or a `SmallWorld` if it has a ring and fingers, from its dataset."""
-    directory = Path(path)
-    manifest = open_dataset(directory, "overlay")
-    place, _ = find_input(manifest, directory, "workload", Path(workload) if workload else None)
-    table = read_table(directory, "edges").sort_by("rank")
+    return read_overlay(open_dataset(Path(path), "overlay"), workload)
+
+
+def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Overlay:
+    """Return the overlay of a dataset that is open."""
+    source = find_input(manifest, "workload", workload)
+    table = read_table(manifest, "edges").sort_by("rank")
     bounds: dict[str, Any] | None = manifest["bounds"]
     values: dict[str, Any] = {
-        "instance": Instance.load(place),
+        "instance": Instance.read(source),
         "edges": np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy())),
         "gains": table.column("gain").to_numpy(),
         "method": manifest["method"],
@@ -89,9 +92,9 @@ def load_overlay(path: str | Path, workload: str | Path | None = None) -> Overla
     }
     if not is_small_world(manifest):
         return Overlay(**values)
-    ring, fingers, wrong = _read_world(directory, manifest, values["instance"].n_nodes)
+    ring, fingers, wrong = _read_world(manifest, values["instance"].n_nodes)
     if wrong:
-        raise InputError(f"'{directory}' is damaged: {wrong[0]}. Design it again.")
+        raise InputError(f"'{manifest.path}' is damaged: {wrong[0]}. Design it again.")
     return SmallWorld(**values, ring=ring, fingers=fingers)
 
 
@@ -100,20 +103,18 @@ def is_small_world(manifest: Manifest) -> bool:
     return any(table in manifest.rows for table in WORLD_TABLES)
 
 
-def world_findings(path: str | Path, names: Sequence[str]) -> list[str]:
+def world_findings(manifest: Manifest, names: Sequence[str]) -> list[str]:
     """Return where a small world on disk violates Property 1; nothing for any other overlay.
 
     The ring must visit each node once, each node must have one finger in each phase and within its
     range, and the edges must be those of the ring and the fingers.
     """
-    directory = Path(path)
-    manifest = open_dataset(directory, "overlay")
     if not is_small_world(manifest):
         return []
-    ring, fingers, wrong = _read_world(directory, manifest, len(names))
+    ring, fingers, wrong = _read_world(manifest, len(names))
     wrong = wrong or violations(ring, fingers, names)
     if not wrong:
-        edges = read_table(directory, "edges")
+        edges = read_table(manifest, "edges")
         links = np.column_stack((edges.column("u").to_numpy(), edges.column("v").to_numpy()))
         wrong = stray_edges(ring, fingers, links, names)
     listed = [finding.removesuffix(".") for finding in wrong[:MOST_FINDINGS]]
@@ -121,13 +122,13 @@ def world_findings(path: str | Path, names: Sequence[str]) -> list[str]:
     return [*listed, f"and {more:,} more of this kind"] if more else listed
 
 
-def _read_world(directory: Path, manifest: Manifest, n: int) -> tuple[Ints, Ints, list[str]]:
+def _read_world(manifest: Manifest, n: int) -> tuple[Ints, Ints, list[str]]:
     """Return the ring, the fingers, and what is wrong with their tables."""
     nothing = _numbers(0)
     missing = [table for table in WORLD_TABLES if table not in manifest.rows]
     if missing:
         return nothing, nothing, [f"a small world needs the table {missing[0]!r} too"]
-    ring, fingers = read_table(directory, "ring"), read_table(directory, "fingers")
+    ring, fingers = read_table(manifest, "ring"), read_table(manifest, "fingers")
     positions, phases = _column(ring, "position"), _column(fingers, "phase")
     n_phases = count_phases(n)
     slots = _column(fingers, "node") * n_phases + phases

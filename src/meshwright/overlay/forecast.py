@@ -18,7 +18,7 @@ def workload_forecast(workload: Path) -> Forecast:
     """Return the cost of a complete design of a workload dataset; reads the topics only."""
     manifest = open_dataset(workload, "workload")
     subscribers = np.zeros(manifest["n_topics"], dtype=np.int64)
-    for topics in read_column(workload, "subscriptions", "topic"):
+    for topics in read_column(manifest, "subscriptions", "topic"):
         subscribers += np.bincount(topics, minlength=len(subscribers))
     incidences = int((subscribers * (subscribers - 1) // 2).sum())
     return forecast(manifest["n_nodes"], manifest["n_subscriptions"], incidences)

@@ -50,7 +50,7 @@ def expand_workload(workload: str | Path, out: str | Path, *, force: bool = Fals
     """Write the workload in which each filter's node wants everything that the filter matches."""
     source = Path(workload)
     before = open_dataset(source, "workload")
-    given = Instance.load(source)
+    given = Instance.read(before)
     instance = expand(given)
     with staging(Path(out), "workload", force=force) as stage:
         nodes = np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from meshwright import __version__
-from meshwright.content.dataset import load_assignment
-from meshwright.content.problem.dataset import load_problem
+from meshwright.content.dataset import read_assignment
+from meshwright.content.problem.dataset import read_problem
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.overlay.dataset import load_overlay
+from meshwright.overlay.dataset import read_overlay
 from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
 from meshwright.report.overlay_facts import measured_facts, overlay_facts, run_facts, workload_facts
 from meshwright.report.page import BUDGETS, render, trimmed
 from meshwright.runtime.progress import Progress, no_progress
-from meshwright.storage import Manifest, find_input, open_dataset, read_manifest
+from meshwright.storage import Manifest, find_input, open_dataset
 from meshwright.storage.files import new_file, refuse_file
 
 MOST_BYTES = 8_000_000
@@ -27,7 +27,7 @@ DIGEST_OF = {  # kind: the fact of its manifest that names its workload or probl
     "run": "workload_digest",
     "assignment": "problem_digest",
 }
-Dataset = tuple[str, Path, Manifest]  # its label in the report, its path and its manifest
+Dataset = tuple[str, Manifest]  # its label in the report, and its manifest
 
 
 class Written(NamedTuple):
@@ -43,7 +43,7 @@ class Section:
     """Overlays and runs of one workload, or assignments of one problem."""
 
     digest: str
-    source: Path | None = None  # the workload or the problem
+    source: Manifest | None = None  # the workload or the problem
     datasets: dict[str, list[Dataset]] = field(default_factory=lambda: defaultdict(list))  # by kind
 
 
@@ -115,7 +115,6 @@ def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> lis
     for label, place in zip(labels(places), places, strict=True):
         if resolved.count(place.resolve()) > 1:
             raise InputError(f"'{place}' is named twice; name each dataset once.")
-        read_manifest(place)  # its errors name the path as it was given
         manifest = open_dataset(place)
         if manifest.kind not in DIGEST_OF:
             raise InputError(
@@ -124,11 +123,11 @@ def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> lis
             )
         digest = manifest[DIGEST_OF[manifest.kind]]
         section = sections.setdefault(digest, Section(digest))
-        section.datasets[manifest.kind].append((label, place, manifest))
+        section.datasets[manifest.kind].append((label, manifest))
         if manifest.kind == "workload":
-            section.source = place
+            section.source = manifest
         elif manifest.kind in moved:
-            section.source, _ = find_input(manifest, place, *moved[manifest.kind])
+            section.source = find_input(manifest, *moved[manifest.kind])
     return list(sections.values())
 
 
@@ -149,35 +148,35 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
     overlays: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
     instance: Instance | None = None
-    for label, path, manifest in section.datasets["overlay"]:
+    for label, manifest in section.datasets["overlay"]:
         with progress.step(f"reading {label}"):
-            overlay = load_overlay(path, section.source)
+            overlay = read_overlay(manifest, section.source.path if section.source else None)
             instance = overlay.instance
             facts = overlay_facts(label, overlay, manifest)
             overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
-    for label, path, manifest in section.datasets["run"]:
+    for label, manifest in section.datasets["run"]:
         with progress.step(f"reading {label}"):
-            runs += run_facts(label, path, manifest)
+            runs += run_facts(label, manifest)
     for facts in overlays:
         own = [run for run in runs if run["overlay_digest"] == facts["digest"]]
         facts["measured"] = [measured_facts(run) for run in own]
     workload: dict[str, Any] = {"digest": section.digest}
     if section.source is not None:
-        made = open_dataset(section.source, "workload")
-        instance = instance or Instance.load(section.source)
-        workload |= workload_facts(source_name(section.source), instance)
+        made = section.source
+        instance = instance or Instance.read(made)
+        workload |= workload_facts(source_name(made.path), instance)
         workload |= {"created": made.created, "command": made.command}
     return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
 
 
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:
     assert section.source is not None
-    manifest = open_dataset(section.source, "problem")
-    facts = problem_facts(source_name(section.source), load_problem(section.source), manifest)
+    source = section.source
+    facts = problem_facts(source_name(source.path), read_problem(source), source)
     found = []
-    for label, path, own in section.datasets["assignment"]:
+    for label, own in section.datasets["assignment"]:
         with progress.step(f"reading {label}"):
-            assignment = load_assignment(path, section.source)
+            assignment = read_assignment(own, source.path)
             drawn = facts["drawn"]["subscriber"]
             found.append(assignment_facts(label, assignment, own, drawn))
     shown = {"problem": facts, "assignments": found, "triangle": triangle(found)}

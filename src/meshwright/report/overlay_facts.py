@@ -1,6 +1,5 @@
 """The facts of workloads, overlays and runs that a report shows."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,10 +203,10 @@ def _against(sizes: Any, values: Any) -> dict[str, Any]:
     return {"dots": dots, "means": means}
 
 
-def run_facts(label: str, directory: Path, manifest: Manifest) -> list[dict[str, Any]]:
+def run_facts(label: str, manifest: Manifest) -> list[dict[str, Any]]:
     """Return the facts of a run, and of the one it was simulated against, which has only totals."""
-    rows = read_table(directory, "publications", ["overhead", "hops_mean", "hops_max"])
-    load = read_table(directory, "load", ["sent", "received"])
+    rows = read_table(manifest, "publications", ["overhead", "hops_mean", "hops_max"])
+    load = read_table(manifest, "load", ["sent", "received"])
     loads = load.column("sent").to_numpy() + load.column("received").to_numpy()
     common = {
         "overlay": manifest["method"],

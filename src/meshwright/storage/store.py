@@ -1,13 +1,17 @@
-"""Directory datasets on disk: written to a hidden sibling, checked, and moved into place.
+"""Directory datasets on disk: written to a hidden sibling, checked, and made current in one step.
 
-A writer works in a hidden sibling of its target and renames it when complete (`replacing.py`), so
-a killed run leaves either the old dataset or the new one. Readers change nothing on disk.
+A writer works in a hidden sibling of its target (`replacing.py`) and makes it the current version
+when complete (`versions.py`), so a killed run leaves either the old dataset or the new one. Readers
+pin the version that they read, and change nothing on disk.
 """
 
+import errno
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ import pyarrow.parquet as pq
 
 from meshwright.errors import InputError
 from meshwright.storage import replacing
+from meshwright.storage.kinds import check_columns, check_nulls
 from meshwright.storage.manifest import FILE, Manifest, new_manifest, read_manifest, write_manifest
 from meshwright.storage.replacing import (
     clean_up,
@@ -24,28 +29,37 @@ from meshwright.storage.replacing import (
     staging_directory,
     wait_for_target,
 )
+from meshwright.storage.versions import (
+    Pin,
+    link_tables,
+    mark_replaced,
+    new_version,
+    one_writer,
+    remove_old_versions,
+)
 
-TABLES = {
-    "workload": ("subscriptions", "nodes", "topics", "rejected"),
-    "overlay": ("edges",),
-    "run": ("publications", "load"),
-    "problem": ("subscribers", "brokers"),
-    "assignment": ("assignment", "filters"),
-}
+BESIDE = ""  # the version of a dataset whose tables are beside its manifest, as they were at first
 
 
 class Staging:
-    """A dataset being written: tables go to `table(name)`, `publish` moves it into place."""
+    """A dataset being written: tables go to `table(name)`, `publish` makes it the current one.
+
+    The staging directory has the form of a dataset: a version's directory and a manifest. It
+    becomes the dataset as a whole, or its version moves into the one that is there.
+    """
 
     def __init__(self, target: Path, directory: Path, kind: str, *, force: bool) -> None:
         self._target = target
         self._directory = directory
         self._kind = kind
         self._force = force
+        self._replaces = current_version(target)  # None: there is no dataset yet
+        self._version = new_version()
+        (directory / self._version).mkdir()
 
     def table(self, name: str) -> Path:
         """Return the path of a table, to be written as a file or as a directory of parts."""
-        return self._directory / f"{name}.parquet"
+        return self._directory / self._version / f"{name}.parquet"
 
     def scratch(self, name: str) -> Path:
         """Return a path for intermediate files; they are deleted when the dataset is published."""
@@ -54,16 +68,55 @@ class Staging:
         return place / name
 
     def publish(self, facts: Mapping[str, Any]) -> Manifest:
-        """Count the rows, write the manifest last, and move the dataset into place."""
+        """Count the rows, write the manifest, and make this the current version.
+
+        Of two runs that write the same dataset at the same time, the first one to finish wins; the
+        other raises InputError and changes nothing.
+        """
         shutil.rmtree(self._directory / "_scratch", ignore_errors=True)
-        names = sorted(path.name.removesuffix(".parquet") for path in self._directory.iterdir())
+        place = self._directory / self._version
+        names = sorted(path.name.removesuffix(".parquet") for path in place.iterdir())
         rows = {name: _count_rows(self.table(name)) for name in names}
-        manifest = new_manifest(self._kind, rows, facts)
-        write_manifest(self._directory, manifest)
+        made = new_manifest(self._kind, rows, facts, self._target / self._version)
+        manifest = replace(made, pin=Pin(place))  # before another writer can remove it
         # Again: another run may have finished there since this one began.
         refuse_overwrite(self._target, force=self._force)
-        move_into_place(self._directory, self._target)
+        if self._replaces and self._target.exists():
+            self._replace(manifest)
+        else:
+            self._create(manifest)
         return manifest
+
+    def _create(self, manifest: Manifest) -> None:
+        """Move the whole directory into place; it may replace an empty one."""
+        link_tables(self._directory, self._version)
+        write_manifest(self._directory, manifest)
+        if self._replaces == BESIDE and current_version(self._target) == BESIDE:
+            move_into_place(self._directory, self._target)
+            return
+        try:
+            self._directory.rename(self._target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            raise self._lost() from error
+
+    def _replace(self, manifest: Manifest) -> None:
+        """Add the version to the dataset that is there, and point its manifest to it."""
+        with one_writer(self._target):
+            if current_version(self._target) != self._replaces:
+                raise self._lost()
+            (self._directory / self._version).rename(self._target / self._version)
+            write_manifest(self._target, manifest)
+            mark_replaced(self._target / str(self._replaces))
+            link_tables(self._target, self._version)
+            remove_old_versions(self._target, self._version)
+
+    def _lost(self) -> InputError:
+        return InputError(
+            f"another run wrote '{self._target}' while this one worked; its dataset was kept and "
+            "this one dropped. Run again with --force to replace it, or choose another -o."
+        )
 
 
 @contextmanager
@@ -100,67 +153,88 @@ def refuse_overwrite(target: Path, *, force: bool) -> None:
 
 
 def open_dataset(path: Path, kind: str | None = None) -> Manifest:
-    """Return the manifest of a dataset after checking its kind, version, tables and row counts."""
-    path = path.resolve()
-    wait_for_target(path)
+    """Return the manifest of a dataset after checking its kind, version, tables and row counts.
+
+    Its version is pinned: `read_table` reads that one, whatever writers do meanwhile.
+    """
+    wait_for_target(path.resolve())
     manifest = read_manifest(path, kind)
-    for table in TABLES.get(manifest.kind, ()):
-        if table not in manifest.rows:
-            raise InputError(f"'{path}' lists no table {table!r} in its manifest. Make it again.")
     for table, expected in manifest.rows.items():
-        found = _count_rows(path / f"{table}.parquet")
+        schemas, found = _read_footers(manifest.table(table))
         if found != expected:
             raise InputError(
                 f"'{path}' is damaged: table {table!r} has {found:,} rows, its manifest says "
                 f"{expected:,}. Make the dataset again."
             )
+        for schema in schemas:
+            check_columns(manifest.kind, table, schema, path)
     return manifest
 
 
-def find_input(
-    manifest: Manifest, dataset: Path, kind: str, given: Path | None
-) -> tuple[Path, Manifest]:
-    """Return the workload or problem of a dataset: as given, as recorded, or next to the dataset.
+def find_input(dataset: Manifest, kind: str, given: str | Path | None) -> Manifest:
+    """Open the workload or problem of a dataset: as given, as recorded, or next to the dataset.
 
     Raise InputError if there is none, or if its digest is not the recorded one.
     """
-    recorded = Path(manifest[kind])
-    sibling = dataset.absolute().parent / recorded.name
-    for place in [recorded, sibling] if given is None else [given]:
+    recorded = Path(dataset[kind])
+    sibling = dataset.path.absolute().parent / recorded.name
+    for place in [recorded, sibling] if given is None else [Path(given)]:
         if not place.exists():
             continue
         found = open_dataset(place, kind)
-        if found["digest"] != manifest[f"{kind}_digest"]:
+        if found["digest"] != dataset[f"{kind}_digest"]:
             raise InputError(
-                f"'{dataset}' was made for another {kind} than '{place}' holds now. "
+                f"'{dataset.path}' was made for another {kind} than '{place}' holds now. "
                 f"Make it again, or name the right one with --{kind}."
             )
-        return place, found
+        return found
     if given is not None:
         raise InputError(f"there is no {kind} at '{given}'; check --{kind}.")
     raise InputError(
-        f"the {kind} of '{dataset}' is no longer at '{recorded}'. Name it with --{kind}."
+        f"the {kind} of '{dataset.path}' is no longer at '{recorded}'. Name it with --{kind}."
     )
 
 
-def read_table(path: Path, table: str, columns: list[str] | None = None) -> pa.Table:
-    """Return a table of a dataset as Arrow, its parts in order."""
-    return pa.concat_tables(
-        [pq.read_table(part, columns=columns) for part in _parts(path / f"{table}.parquet")]
-    )
+def read_table(dataset: Manifest, table: str, columns: list[str] | None = None) -> pa.Table:
+    """Return a table of a pinned dataset as Arrow, its parts in order."""
+    rows = read_parts(dataset.table(table), columns)
+    check_nulls(dataset.kind, table, rows, dataset.path)
+    return rows
 
 
-def read_column(path: Path, table: str, column: str) -> Iterator[npt.NDArray[Any]]:
-    """Yield a column of numbers of a dataset, a batch of its rows at a time."""
-    for part in _parts(path / f"{table}.parquet"):
-        with pq.ParquetFile(part) as file:
-            for batch in file.iter_batches(1 << 20, columns=[column]):
-                yield batch.column(0).to_numpy()
+def read_parts(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Return a Parquet table, a file or a directory of parts, in the order of the parts."""
+    try:
+        return pa.concat_tables([pq.read_table(part, columns=columns) for part in _parts(path)])
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+
+
+def read_column(dataset: Manifest, table: str, column: str) -> Iterator[npt.NDArray[Any]]:
+    """Yield a column of numbers of a pinned dataset, a batch of its rows at a time."""
+    path = dataset.table(table)
+    try:
+        for part in _parts(path):
+            with pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(1 << 20, columns=[column]):
+                    check_nulls(dataset.kind, table, batch, dataset.path)
+                    yield batch.column(0).to_numpy()
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
 
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write an Arrow table as one file."""
     pq.write_table(table, path, compression="zstd")
+
+
+def current_version(path: Path) -> str | None:
+    """Return the version of the dataset at a path, BESIDE for an older form, None for none."""
+    if not _has_manifest(path):
+        return None
+    with suppress(OSError, ValueError, AttributeError):
+        return str(json.loads((path / FILE).read_text(encoding="utf-8")).get("version", BESIDE))
+    return BESIDE  # damaged: to be replaced as a whole
 
 
 def _has_manifest(path: Path) -> bool:
@@ -175,10 +249,19 @@ def _parts(table: Path) -> list[Path]:
 
 
 def _count_rows(table: Path) -> int:
-    """Return the rows of a table from the footers of its files."""
+    return _read_footers(table)[1]
+
+
+def _read_footers(table: Path) -> tuple[list[pa.Schema], int]:
+    """Return the schemas of a table's files and its number of rows."""
     try:
-        return sum(pq.read_metadata(part).num_rows for part in _parts(table))
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(
-            f"table '{table}' cannot be read ({error}). Make the dataset again."
-        ) from error
+        footers = [pq.read_metadata(part) for part in _parts(table)]
+        schemas = [footer.schema.to_arrow_schema() for footer in footers]
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(table, error) from error
+    return schemas, sum(footer.num_rows for footer in footers)
+
+
+def _unreadable(table: Path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"table '{table}' cannot be read ({reason}). Make the dataset again.")

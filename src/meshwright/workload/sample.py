@@ -45,8 +45,8 @@ def sample(
     _check(manifest, source, nodes, seeds)
     progress = progress or no_progress()
     partitions = parallelism(spark)
-    nodes_table = read_parquet(spark, source / "nodes.parquet")
-    subscriptions = read_parquet(spark, source / "subscriptions.parquet")
+    nodes_table = read_parquet(spark, manifest.table("nodes"))
+    subscriptions = read_parquet(spark, manifest.table("subscriptions"))
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step("visiting users breadth-first"):
             walk = _Walk(stage, nodes_table, subscriptions, seed)

@@ -50,8 +50,8 @@ def statistics(
     path = Path(workload).absolute()
     manifest = open_dataset(path, "workload")
     progress = progress or no_progress()
-    subscriptions = read_parquet(spark, path / "subscriptions.parquet")
-    topics = read_parquet(spark, path / "topics.parquet")
+    subscriptions = read_parquet(spark, manifest.table("subscriptions"))
+    topics = read_parquet(spark, manifest.table("topics"))
     with progress.step("counting subscriptions per node"):
         per_node = histogram(subscriptions, "node", manifest["n_nodes"])
     with progress.step("counting subscribers per topic"):

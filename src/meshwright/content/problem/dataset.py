@@ -57,15 +57,18 @@ class Subscribers(NamedTuple):
 
 def load_problem(path: str | Path) -> Problem:
     """Return the problem of a dataset."""
-    directory = Path(path)
-    manifest = open_dataset(directory, "problem")
-    table = _sorted_by_id(directory, "subscribers", SUBSCRIBERS.names)
+    return read_problem(open_dataset(Path(path), "problem"))
+
+
+def read_problem(manifest: Manifest) -> Problem:
+    """Return the problem of a dataset that is open."""
+    table = _sorted_by_id(manifest, "subscribers", SUBSCRIBERS.names)
     problem = Problem(
-        tree=load_tree(directory),
-        location=_matrix(directory, table, "location"),
-        low=_matrix(directory, table, "low"),
-        high=_matrix(directory, table, "high"),
-        max_delay=_numbers(directory, table, "max_delay"),
+        tree=read_tree(manifest),
+        location=_matrix(manifest, table, "location"),
+        low=_matrix(manifest, table, "low"),
+        high=_matrix(manifest, table, "high"),
+        max_delay=_numbers(manifest, table, "max_delay"),
         density=density_of(manifest.get("density")),
         subscriber_names=ArrowNames(table.column("name").combine_chunks()),
         **{limit: manifest[limit] for limit in LIMITS},
@@ -74,15 +77,14 @@ def load_problem(path: str | Path) -> Problem:
     return problem
 
 
-def load_tree(path: str | Path) -> BrokerTree:
+def read_tree(manifest: Manifest) -> BrokerTree:
     """Return only the broker tree of a problem dataset."""
-    directory = Path(path)
     columns = ["broker", "parent", "location", "capacity", "name"]
-    table = _sorted_by_id(directory, "brokers", columns)
+    table = _sorted_by_id(manifest, "brokers", columns)
     return BrokerTree(
         table.column("parent").combine_chunks().fill_null(-1).to_numpy(),
-        _matrix(directory, table, "location"),
-        _numbers(directory, table, "capacity"),
+        _matrix(manifest, table, "location"),
+        _numbers(manifest, table, "capacity"),
         ArrowNames(table.column("name").combine_chunks()),
     )
 
@@ -175,30 +177,30 @@ def matrix_of(column: pa.ChunkedArray) -> Floats | None:
     return matrix
 
 
-def _sorted_by_id(directory: Path, table: str, columns: list[str]) -> pa.Table:
+def _sorted_by_id(manifest: Manifest, table: str, columns: list[str]) -> pa.Table:
     """Return a table sorted by its ids, which must be 0, 1, 2, ..."""
-    rows = read_table(directory, table, columns)
+    rows = read_table(manifest, table, columns)
     ids = np.arange(len(rows))
     if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
         rows = rows.sort_by(columns[0])
         if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
-            raise _damaged(directory, f"the ids of its {table} are not 0..{len(ids) - 1}")
+            raise _damaged(manifest, f"the ids of its {table} are not 0..{len(ids) - 1}")
     return rows
 
 
-def _matrix(directory: Path, table: pa.Table, column: str) -> Floats:
+def _matrix(manifest: Manifest, table: pa.Table, column: str) -> Floats:
     matrix = matrix_of(table.column(column))
     if matrix is None:
-        raise _damaged(directory, f"the lists in column {column!r} are missing or differ in length")
+        raise _damaged(manifest, f"the lists in column {column!r} are missing or differ in length")
     return matrix
 
 
-def _numbers(directory: Path, table: pa.Table, column: str) -> Floats:
+def _numbers(manifest: Manifest, table: pa.Table, column: str) -> Floats:
     numbers: Floats = table.column(column).to_numpy()
     if table.column(column).null_count:
-        raise _damaged(directory, f"a number is missing in column {column!r}")
+        raise _damaged(manifest, f"a number is missing in column {column!r}")
     return numbers
 
 
-def _damaged(directory: Path, why: str) -> InputError:
-    return InputError(f"'{directory}' is damaged: {why}. Create the problem again.")
+def _damaged(manifest: Manifest, why: str) -> InputError:
+    return InputError(f"'{manifest.path}' is damaged: {why}. Create the problem again.")

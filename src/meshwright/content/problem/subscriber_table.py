@@ -62,7 +62,8 @@ def write_and_publish(
     in_time = np.array([result["in_time"] for result in found], np.int64).sum(axis=0)
     delays = [delay for result in found for delay in result["max_delay"]]
     problem = StoredProblem(
-        path=stage.table("subscribers").parent,
+        tables=stage.table("subscribers").parent,
+        pin=None,
         tree=tree,
         n_subscribers=int(in_time.sum()),
         n_dimensions=n_dimensions,

@@ -103,7 +103,7 @@ def assign_on_spark(
 
 def subscribers(spark: SparkSession, problem: StoredProblem) -> DataFrame:
     """Return the table of subscribers of a problem, with the delay that holds for all if given."""
-    path = problem.path.resolve() / "subscribers.parquet"
+    path = problem.tables / "subscribers.parquet"
     rows = read_parquet(spark, path, schema=SUBSCRIBER_ROWS)
     delay = problem.max_delay
     return rows if delay is None else rows.withColumn("max_delay", F.lit(float(delay)))

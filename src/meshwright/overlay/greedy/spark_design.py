@@ -34,7 +34,7 @@ from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_node
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds
 from meshwright.overlay.methods import METHODS, ON_SPARK
 from meshwright.runtime.progress import Progress, ProgressCallback, no_progress
-from meshwright.storage import Manifest, read_manifest
+from meshwright.storage import Manifest, open_dataset
 
 N_STEPS = 4
 
@@ -61,8 +61,9 @@ def design_on_spark(
     check_request(method, **asked)
     progress = progress or no_progress()
     with progress.step("reading the workload"):
-        check_fits_on_spark(read_manifest(Path(workload), "workload"))
-        instance = Instance.load(workload)
+        source = open_dataset(Path(workload), "workload")
+        check_fits_on_spark(source)
+        instance = Instance.read(source)
     sizes = {"task_positions": task_positions, "local_positions": local_positions}
     settings = {"method": method, "min_candidates": MIN_CANDIDATES, **sizes, **asked}
     work = rounds_path(Path(out))

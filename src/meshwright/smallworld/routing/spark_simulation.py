@@ -28,7 +28,7 @@ from meshwright.runtime.task_results import read_task_results, task_file, write_
 from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
 from meshwright.smallworld.routing.protocols import check_ring, choose_protocol, router
-from meshwright.storage import Manifest, Staging, read_manifest, read_table, staging, write_table
+from meshwright.storage import Manifest, Staging, read_manifest, read_parts, staging, write_table
 from meshwright.storage.digest import combine_reported
 
 N_STEPS = 3
@@ -171,7 +171,7 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any],
         parts = read_parquet(job.spark, *sorted(results.glob("*.load")), schema=LOAD)
         sums = [F.sum(name).alias(name) for name in ("sent", "received")]
         parts.groupBy("node").agg(*sums).orderBy("node").write.parquet(uri(table))
-        load = read_table(table.parent, table.stem)
+        load = read_parts(table)
     found = read_task_results(results)
     counts = np.array([result["counts"] for result in found], np.int64)
     loads = load.column("sent").to_numpy(), load.column("received").to_numpy()
