@@ -107,6 +107,17 @@ def csv_of(place, subscribers: str, brokers: str = BROKERS, header: str = HEADER
     return str(place / "s.csv"), str(place / "b.csv")
 
 
+def test_tables_that_spark_skips_are_read_too(spark, tmp_path):
+    problem = random_problem(20, 3, seed=3)
+    parquet_of(problem, tmp_path, np.arange(20))
+    whole = pa.concat_tables(pq.read_table(path) for path in sorted((tmp_path / "s").iterdir()))
+    pq.write_table(whole, tmp_path / "_s.parquet")
+    (tmp_path / "b.parquet").rename(tmp_path / ".b.parquet")
+    files = str(tmp_path / "_s.parquet"), str(tmp_path / ".b.parquet")
+    manifest = ingest(spark, *files, tmp_path / "p", max_delay=0.3, limits=LIMITS)
+    assert manifest["digest"] == problem.digest
+
+
 def test_a_csv_with_bounds_of_every_kind(spark, tmp_path):
     rows = "cy,5,5,0,0,1,1,,\nann,5,5,0,0,1,1,0.5,\n'bob, jr',5,5,0,0,1,1,,10\n".replace("'", '"')
     files = csv_of(tmp_path, rows, header=f"{HEADER},max_delay,max_latency")

@@ -414,6 +414,58 @@ def test_a_node_that_is_its_own_topic_is_legal_outside_edge_lists(spark, here):
 # Files
 
 
+HIDDEN = {  # files whose name Spark skips, in every format, and what they hold
+    "csv": ("_one.csv", ".two.csv", "three.csv", "_four.csv.gz"),
+    "jsonl": ("_one.jsonl", ".two.jsonl", "three.jsonl", "_four.jsonl.gz"),
+    "edges": ("_one.edges", ".two.edges", "three.edges", "_four.edges.gz"),
+    "parquet": ("_one.parquet", ".two.parquet", "three.parquet", "_four.parquet"),
+}
+
+
+@pytest.mark.parametrize("format", HIDDEN)
+def test_files_that_spark_skips_are_read_too(spark, here, format):
+    for pair, name in zip(PAIRS, HIDDEN[format], strict=True):
+        if format == "parquet":
+            node, topic = pair
+            pq.write_table(pa.table({"node": [node], "topic": [topic]}), name)
+        elif format == "csv":
+            write(name, csv([pair]))
+        elif format == "jsonl":
+            write(name, json.dumps(dict(zip(("node", "topic"), pair, strict=True))) + "\n")
+        else:
+            write(name, " ".join(pair) + "\n")
+    edges = {"directed": True} if format == "edges" else {}
+    manifest = ingest(spark, HIDDEN[format], "w", format=format, **edges)
+    assert pairs_of() == set(PAIRS)
+    assert manifest["source"] == list(HIDDEN[format])
+    assert manifest["sources_without_records"] == []
+
+
+def test_logs_that_spark_skips_keep_the_names_of_their_brokers(spark, here):
+    write("_edge7.log", "2026-01-01T00:00:00: sub 0 plant/+\n")
+    write("edge8.log", "2026-01-01T00:00:00: sub 0 plant/temp\n")
+    write("edge9.log", "2026-01-01T00:00:00: mosquitto version 2.0.11 running\n")
+    manifest = ingest(spark, ["*.log"], "w")
+    assert pairs_of() == {("_edge7", "plant/+"), ("edge8", "plant/temp")}
+    assert manifest["sources_without_records"] == ["edge9.log"]
+
+
+def test_a_rejected_row_of_a_file_that_spark_skips_names_that_file(spark, here):
+    write("_s.csv", csv(MANY) + "a,b,c\n")
+    assert ingest(spark, ["_s.csv"], "w")["n_rejected"] == 1
+    assert rejected()[0]["source"] == str(here / "_s.csv")
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.jsonl"])
+def test_a_path_may_go_up_and_down(spark, here, name):
+    Path("a/b").mkdir(parents=True)
+    Path("link").symlink_to("a/b")
+    content = {"s.csv": csv(PAIRS), "s.tsv": csv(PAIRS).replace(",", "\t"), "s.jsonl": JSON_LINES}
+    write(f"a/{name}", content[name])
+    for path in (f"a/b/../{name}", f"./a/../a/{name}", f"link/../{name}"):
+        assert ingest(spark, [path], "w", force=True)["n_subscriptions"] == len(PAIRS)
+
+
 def test_an_empty_file_is_refused(spark, here):
     with pytest.raises(InputError, match=r"'s.csv' is empty"):
         ingest_one(spark, "")

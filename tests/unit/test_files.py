@@ -162,7 +162,7 @@ def raise_within(error: Exception, *sources: Source) -> None:
     ("name", "what"), [("b.csv.gz", "is truncated or corrupt"), ("b.parquet", "cannot be read")]
 )
 def test_a_file_that_spark_cannot_read_is_named_as_the_user_did(name, what):
-    sources = Source("x/a.csv", "file:///x/a.csv"), Source(f"x/{name}", f"file:///x/{name}")
+    sources = Source("x/a.csv", "/x/a.csv"), Source(f"x/{name}", f"/x/{name}")
     error = PySparkException(f"[FAILED_READ_FILE.NO_HINT] file:///x/{name} EOF")
     with pytest.raises(InputError, match=rf"'x/{name}' {what}\. Nothing was written"):
         raise_within(error, *sources)

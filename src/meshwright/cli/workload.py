@@ -187,6 +187,9 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
         "digest": manifest["digest"][:16],
     }
+    without = manifest.get("sources_without_records", [])
+    if without:
+        facts["no record in"] = ", ".join(map(repr, without))
     show.print_facts(f"workload {out}", facts)
 
 

@@ -4,7 +4,7 @@ import glob
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -30,10 +30,33 @@ _DAMAGED = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file: the path as the user will recognise it, and the path as Spark reads it."""
+    """One file that a command reads."""
 
-    shown: str
-    read: str
+    shown: str  # the path as the user will recognise it
+    path: str  # the same, absolute and without `..`; or a URI
+    link: str = ""  # a link to the file, under a name that Spark reads
+
+    @property
+    def read(self) -> str:
+        """The path or URI to give to Spark."""
+        return self.path if _URI.match(self.path) else pattern(Path(self.link or self.path))
+
+
+def link_hidden(sources: Sequence[Source], place: Path) -> list[Source]:
+    """Return the sources so that Spark reads them all, with links made in a directory.
+
+    Spark skips files whose name begins with ``_`` or a dot, without a word.
+    """
+    found = []
+    for number, source in enumerate(sources):
+        name = Path(source.path).name
+        if name.startswith(("_", ".")) and not _URI.match(source.path):
+            link = place / f"{number}-{name}"  # the ending says how the file is compressed
+            place.mkdir(exist_ok=True)
+            link.symlink_to(source.path)
+            source = replace(source, link=str(link))
+        found.append(source)
+    return found
 
 
 def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
@@ -44,7 +67,7 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
     once: dict[str, Source] = {}
     for text in given:
         for source in _expand(text, complaints):
-            once.setdefault(source.read, source)
+            once.setdefault(source.path, source)
     sources = list(once.values())
     if complaints:
         raise InputError("\n".join(dict.fromkeys(complaints)))
@@ -90,7 +113,13 @@ def _expand(text: str, complaints: list[str]) -> list[Source]:
     found: list[Source] = []
     for path in paths:
         files = _files_of(path, complaints) if path.is_dir() else [path]
-        found += [Source(str(f), pattern(f.absolute())) for f in files if _readable(f, complaints)]
+        # Spark names files by paths without `..`. Only the directory is resolved: the name of a
+        # log is that of its broker, whatever it is a link to.
+        found += [
+            Source(str(file), str(file.parent.resolve() / file.name))
+            for file in files
+            if _readable(file, complaints)
+        ]
     return found
 
 

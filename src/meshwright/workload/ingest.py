@@ -13,13 +13,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
-from meshwright.runtime.paths import path_of, read_parquet, uri
+from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
-from meshwright.workload.files import Source, find_sources, reading
+from meshwright.workload.files import Source, find_sources, link_hidden, reading
 from meshwright.workload.names import NameIds, name_key, number_names
-from meshwright.workload.records import RECORDS, Reading, read_records
+from meshwright.workload.records import RECORDS, Reading, read_records, source_path
 from meshwright.workload.tables import (
     PARTITION_ROWS,
     Written,
@@ -69,6 +69,7 @@ def ingest(
         "max_rejected": max_rejected,
     }
     with staging(target, "workload", force=force) as stage, reading(files):
+        files = link_hidden(files, stage.scratch("sources"))
         run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected)
         run.read(Reading(node, topic, header))
         nodes, topics = run.number()
@@ -78,6 +79,7 @@ def ingest(
             "n_rejected": run.n_rejected,
             "n_self_loops": run.n_self_loops,
             "source": [source.shown for source in files],
+            "sources_without_records": run.without_records,
             "parameters": parameters,
         }
         node_names = nodes.names()
@@ -105,10 +107,14 @@ class _Run:
                 place = self.stage.scratch("records")
                 records.write.parquet(uri(place))
                 records = read_parquet(self.spark, place, schema=RECORDS)
-            counts = records.agg(F.count(F.lit(1)), F.count("reason")).collect()
-            self.n_records, n_malformed = counts[0]
+            by_source = records.groupBy(source_path(self.files))
+            counts = by_source.agg(F.count(F.lit(1)), F.count("reason")).collect()
+        self.n_records, n_malformed = sum(n for _, n, _ in counts), sum(n for _, _, n in counts)
+        found = {path for path, _, _ in counts}
+        local = [source for source in self.files if "://" not in source.path]
+        self.without_records = [source.shown for source in local if source.path not in found]
         self.usable = records.where("reason is null")
-        self.rejected = _rejected(records.where("reason is not null"), "record", "reason")
+        self.rejected = self._rejected(records.where("reason is not null"), "record", "reason")
         self._stop_when_too_many(n_malformed)
 
     def number(self) -> tuple[NameIds, NameIds]:
@@ -178,9 +184,12 @@ class _Run:
         both = F.struct(*[F.make_valid_utf8(what).alias(what) for what in ("node", "topic")])
         record = F.to_json(both, {"ignoreNullFields": "false"})
         wrong = rows.where("node_problem is not null or topic_problem is not null")
-        wrong = _rejected(wrong, record.alias("record"), reason.alias("reason"))
+        wrong = self._rejected(wrong, record.alias("record"), reason.alias("reason"))
         self.rejected = self.rejected.unionByName(wrong)
         self.usable = rows.where("node_problem is null and topic_problem is null")
+
+    def _rejected(self, rows: DataFrame, record: Column | str, reason: Column | str) -> DataFrame:
+        return rows.select(source_path(self.files).alias("source"), record, reason)
 
     def _stop_when_too_many(self, n_rejected: int) -> None:
         if n_rejected <= self.max_rejected * self.n_records:
@@ -209,10 +218,6 @@ def _keyed(rows: DataFrame, nodes: NameIds, topics: NameIds) -> DataFrame:
     """Return rows with the keys of their names."""
     node, topic = name_key("node", nodes.salt), name_key("topic", topics.salt)
     return rows.select("*", node.alias("node_key"), topic.alias("topic_key"))
-
-
-def _rejected(rows: DataFrame, record: Column | str, reason: Column | str) -> DataFrame:
-    return rows.select(path_of(F.col("source")).alias("source"), record, reason)
 
 
 def _check_options(kind: str, directed: bool | None, node: str | None, topic: str | None) -> None:

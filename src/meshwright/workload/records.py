@@ -10,7 +10,6 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -54,7 +53,14 @@ def read_records(
         return _json_lines(lines, sources, reading)
     if format == "edges":
         return _edges(lines)
-    return _mosquitto_log(lines, reading)
+    return _mosquitto_log(lines, sources, reading)
+
+
+def source_path(sources: Sequence[Source]) -> Column:
+    """Return the path of the file that a record comes from, not of a link to it."""
+    path = path_of(F.col("source"))
+    linked = [F.lit(text) for s in sources if s.link for text in (s.link, s.path)]
+    return F.coalesce(F.create_map(*linked)[path], path) if linked else path
 
 
 def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
@@ -162,7 +168,7 @@ def _edges(lines: DataFrame) -> DataFrame:
     return _record(data, [F.get("names", F.lit(i)) for i in (0, 1)], reason)
 
 
-def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
+def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
     """Mosquitto's own log: each file is a broker, each subscribe line a topic it must get.
 
     ``$SYS`` stays inside a broker and is left out; a shared subscription counts as its filter.
@@ -170,7 +176,7 @@ def _mosquitto_log(lines: DataFrame, reading: Reading) -> DataFrame:
     matched = lines.where(F.col("line").rlike(LOG_LINE) | ~F.is_valid_utf8("line"))
     topic = F.regexp_replace(F.regexp_extract("line", LOG_LINE, 3), r"^\$share/[^/]*/", "")
     matched = matched.withColumn("topic", topic).where(~F.col("topic").startswith("$SYS/"))
-    file_name = F.regexp_extract(path_of(F.col("source")), r"([^/]*)$", 1)
+    file_name = F.regexp_extract(source_path(sources), r"([^/]*)$", 1)
     broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
     node = F.lit(reading.node) if reading.node else broker
     return _record(matched, (node, F.col("topic")), F.lit(None).cast("string"))
@@ -211,9 +217,9 @@ def _first_lines(lines: DataFrame, sources: Sequence[Source]) -> dict[str, str]:
 
     `first` is safe here: a file's rows are seen in order by the one task that reads its start.
     """
-    starts = lines.where("block_start = 0").groupBy(path_of(F.col("source")))
+    starts = lines.where("block_start = 0").groupBy(source_path(sources))
     found: dict[str, str] = dict(starts.agg(F.first("line")).collect())
-    shown = {str(Path(s.shown).absolute()): s.shown for s in sources}
+    shown = {source.path: source.shown for source in sources}
     missing = [name for path, name in shown.items() if path not in found and "://" not in name]
     if missing:
         raise InputError(f"'{missing[0]}' holds no line of data. Leave it out.")

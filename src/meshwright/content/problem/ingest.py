@@ -36,7 +36,7 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK, BLOCK_BITS
-from meshwright.workload.files import reading
+from meshwright.workload.files import link_hidden, reading
 from meshwright.workload.names import number_rows
 
 N_STEPS = 4
@@ -76,6 +76,8 @@ def ingest(
     broker_files, broker_kind = find_tables(brokers, "--brokers")
     files, kind = find_tables(subscribers, "--subscribers")
     with staging(Path(out), "problem", force=force) as stage:
+        broker_files = link_hidden(broker_files, stage.scratch("broker-tables"))
+        files = link_hidden(files, stage.scratch("subscriber-tables"))
         with progress.step("reading the brokers"), reading(broker_files):
             found = ingest_brokers(Table(read_rows(spark, broker_files, broker_kind), brokers))
         tree = found.tree
