@@ -232,11 +232,14 @@ def from_batch(batch: pa.RecordBatch, kind: type[S]) -> S:
 
 
 def _array_in(column: pa.Array) -> npt.NDArray[Any]:
-    """Return a column that `_column` made as an array of its own."""
+    """Return an Arrow column as an array with memory of its own: the inverse of `_column`.
+
+    Lists give float64[n, dimensions], binary values uint64[n, words], others [n].
+    """
     if pa.types.is_list(column.type):
         matrix = matrix_of(pa.chunked_array([column]))
         if matrix is None:
-            raise ValueError("the lists of a column are not of one length")
+            raise ValueError("a column of lists has no rows, a null, or lists of different lengths")
         return np.array(matrix)
     if not pa.types.is_binary(column.type):
         return np.array(column.to_numpy(zero_copy_only=False))

@@ -71,7 +71,7 @@ def inventory_problems(
 
 
 def _row_problems(row: dict[str, str]) -> list[str]:
-    """Return what is wrong with one row by itself."""
+    """Return what is wrong with one row by itself; a column that is missing is ""."""
     host, port, user, ca = row["host"], row["port"], row["username"], row["ca"]
     is_host = HOST.fullmatch(host) or _address(host)
     is_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536

@@ -114,7 +114,11 @@ def ingest(
 
 
 def wanted_columns(table: Table, max_delay: float) -> list[Column]:
-    """Return the columns taken from the user's table; `cells` holds errors in reading cells."""
+    """Return name, location, low, high, max_delay, max_latency and cells of the user's table.
+
+    max_delay (relative) is the argument where a row has neither bound, and null where it has only
+    max_latency (absolute). cells is the first cell that cannot be read, as text, or "".
+    """
     n_low, n_high = len(table.numbered("low")), len(table.numbered("high"))
     if n_low != n_high and n_low and n_high:
         raise InputError(

@@ -70,28 +70,31 @@ class Program:
         self._pass_model(load_sample, room, alpha)
 
     def _pass_model(self, load_sample: Members, room: Floats, alpha: int) -> None:
+        """Give the solver the program with the rows of C1 to C4. Writes `self._solver` only."""
         n, n_y, n_load = self._n_targets, len(self.target), load_sample.size
-        subscriber, target = np.nonzero(unpack(load_sample.targets, n))  # of each x
-        n_x = len(subscriber)
-        served = self._served(load_sample)
+        # Column x is a subscriber of the sample and a target in time for it: int64[n_x] each.
+        x_subscriber, x_target = np.nonzero(unpack(load_sample.targets, n))
+        n_x = len(x_subscriber)
+        served = self._served(load_sample)  # bool[n_load, n_y]
         # (C4) has a row per x, with the columns of its target whose box holds the subscription.
         by_target = [np.flatnonzero(self.target == i) for i in range(n)]
         rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for x, (j, i) in enumerate(zip(subscriber.tolist(), target.tolist(), strict=True)):
+        for x, (j, i) in enumerate(zip(x_subscriber.tolist(), x_target.tolist(), strict=True)):
             columns.append(by_target[i][served[j, by_target[i]]])
             rows.append(np.full(len(columns[-1]), x))
-        at = (np.concatenate(rows), np.concatenate(columns))
+        c4 = (np.concatenate(rows), np.concatenate(columns))
 
         def incidence(row: npt.NDArray[np.integer], n_rows: int) -> Any:
             starts = np.arange(len(row) + 1)
             return sparse.csc_array((np.ones(len(row)), row, starts), (n_rows, len(row)))
 
+        # The columns: y [n_y], x [n_x], s [n].
         matrix = sparse.block_array(
             [
-                [incidence(self.target, n), None, None],
-                [None, incidence(subscriber, n_load), None],
-                [None, incidence(target, n), -sparse.eye(n)],
-                [sparse.csr_array((-np.ones(len(at[0])), at), (n_x, n_y)), sparse.eye(n_x), None],
+                [incidence(self.target, n), None, None],  # C1
+                [None, incidence(x_subscriber, n_load), None],  # C2
+                [None, incidence(x_target, n), -sparse.eye(n)],  # C3
+                [sparse.csr_array((-np.ones(len(c4[0])), c4), (n_x, n_y)), sparse.eye(n_x), None],
             ],
             format="csr",
         )

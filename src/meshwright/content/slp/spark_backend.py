@@ -121,7 +121,7 @@ class SparkBackend:
         # Rows are moved to the directory step=n/broker=b; these are the steps of each broker.
         self._moved = stage.scratch("moved")
         self._steps: dict[int, list[int]] = {}
-        self._prepared: list[Path] = []  # tables of members that are no longer needed
+        self._prepared: list[Path] = []  # tables that `members` wrote; the next move deletes them
         self._n_moves = 0
         needed = -(-problem.n_subscribers // PARTITION_SUBSCRIBERS)
         rows = subscribers(spark, problem).withColumn("broker", F.lit(problem.tree.publisher))
@@ -160,14 +160,18 @@ class SparkBackend:
         return SparkTable(written, Members, rows.size, self._stage.scratch)
 
     def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
-        """Move the rows of a table to the broker that `broker_of` gives each."""
+        """Move the rows of a table to the broker that `broker_of` gives each, -1 for none.
+
+        Writes them to step=n/broker=b; rows of earlier steps stay on disk and are passed over.
+        Deletes the tables that `members` wrote, so `table` cannot be read afterwards.
+        """
         step, self._n_moves = self._n_moves, self._n_moves + 1
         path = self._moved / f"step={step}"
         change = partial(_at_new_broker, broker_of=broker_of)
         table.mapped_to(SubscriberRows, change, path, partition_by=["broker"])
         for place in path.glob("broker=*"):
             broker = int(place.name.removeprefix("broker="))
-            # Only those without a broker come from several steps.
+            # A broker gets all its rows in one step; only -1, no broker, gets them in several.
             self._steps[broker] = [*(self._steps.get(-1, []) if broker < 0 else []), step]
         for prepared in self._prepared:
             shutil.rmtree(prepared, ignore_errors=True)

@@ -185,7 +185,10 @@ def next_slot(topics, low, high, topic):
 
 @kernel
 def join(c, u, v):
-    """Add the edge (u, v): join the components of each common topic. Return the gain."""
+    """Add the edge (u, v): join the components of each common topic. Return the gain.
+
+    Writes what `join_two` writes. The slots of both nodes are walked together, by rising topic.
+    """
     topics, slot_label = c.topics, c.slot_label
     i, end_i = c.indptr[u], c.row_end[u]
     j, end_j = c.indptr[v], c.row_end[v]
@@ -202,7 +205,10 @@ def join(c, u, v):
 
 @kernel
 def join_two(c, topic, one, other):
-    """Join two components of a topic, given by their labels."""
+    """Join two different components of a topic, given by their labels.
+
+    Writes label, slot_label, follower, size and open_count.
+    """
     slot_label, label, slot_at = c.slot_label, c.label, c.slot_at
     follower, size = c.follower, c.size
     # The members of the smaller component take the label of the larger.
@@ -216,7 +222,7 @@ def join_two(c, topic, one, other):
         position = follower[position]
         if position == other:
             break
-    # Two circles become one by exchanging their followers.
+    # Two circles become one when a member of each exchanges followers with the other.
     follower[one], follower[other] = follower[other], follower[one]
     c.open_count[topic] -= 1
 

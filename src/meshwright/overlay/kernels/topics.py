@@ -60,9 +60,14 @@ def count_links(graph, first, last, links):
 
 @maker
 def evaluate_topics(graph, exact_up_to, first, last, rows):
-    """Write into `rows`, int64[last - first, N_COLUMNS], what each topic's sub-overlay is."""
-    place = np.full(len(graph.owned_ptr) - 1, -1, np.int32)  # [n_nodes], index in the topic
-    one, other = np.empty(64, np.int32), np.empty(64, np.int32)
+    """Write into `rows`, int64[last - first, N_COLUMNS], the measures of topics first to last - 1.
+
+    The columns: COMPONENTS, LARGEST, DIAMETER_LOW, DIAMETER_HIGH.
+    """
+    place = np.full(
+        len(graph.owned_ptr) - 1, -1, np.int32
+    )  # [n_nodes], index among the topic's subscribers
+    one, other = np.empty(64, np.int32), np.empty(64, np.int32)  # the ends of links, as places
     for t in range(first, last):
         members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
         room = 0
@@ -76,7 +81,7 @@ def evaluate_topics(graph, exact_up_to, first, last, rows):
             for i in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
                 w = place[graph.owned[i]]
                 one[n], other[n] = place[u], w
-                n += w >= 0
+                n += w >= 0  # a link that leaves the topic is overwritten by the next
         for u in members:
             place[u] = -1
         evaluate_sub_overlay(len(members), one[:n], other[:n], exact_up_to, rows[t - first])
