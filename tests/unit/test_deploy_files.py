@@ -266,13 +266,54 @@ def test_the_validator_finds_files_that_others_can_read(secured):
         ("topic x both 1", "topic x y both 1", "is not a name, a direction and a qos"),
         ("topic x both 1", "topic x both 1 local/ remote/", "is not a name"),
         ("keepalive_interval 30", "keepalive_interval 30\nkeepalive_interval 30", "given twice"),
-        ("\nconnection b\n", "\n", "a topic before any connection"),
     ],
 )
-def test_lines_that_say_something_else_are_refused(conf, old, new, message):
+def test_topics_and_options_that_say_something_else_are_refused(conf, old, new, message):
     edit(conf / "a" / "mosquitto.conf", old, new)
     with pytest.raises(InputError, match=message):
         read_conf(conf)
+
+
+ADDED_TO_BRIDGE = {
+    "  topic hidden both 1": "'  topic hidden both 1' is not an option",
+    "topic\thidden both 1": "Mosquitto may read it as something else",
+    "topic  hidden both 1": "one space and a value",
+    "topic hidden both 1 ": "one space and a value",
+    "addresses h:1": "'addresses' is not an option of a bridge",
+    "listener 1": "'listener' is not an option of a bridge",
+}
+ADDED_TO_BROKER = {
+    "include_dir more": "'include_dir' is not an option of a broker",
+    "plugin /x.so": "'plugin' is not an option of a broker",
+    "per_listener_settings true": "'per_listener_settings' is not an option",
+    "pid_file x": "'pid_file' is not an option",
+    "no_such_option 1": "so nothing can be proved",
+    "topic x both 1": "a topic before any connection",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), [*ADDED_TO_BRIDGE.items(), *ADDED_TO_BROKER.items()])
+def test_lines_that_the_check_does_not_understand_are_refused(conf, line, message):
+    before = "topic x both 1" if line in ADDED_TO_BRIDGE else "persistence true"
+    edit(conf / "a" / "mosquitto.conf", before, f"{before}\n{line}")
+    with pytest.raises(InputError, match=message):
+        read_conf(conf)
+
+
+@pytest.mark.parametrize("line", ["topic secret/#", "topic deny y", "topic", "pattern %u/#"])
+def test_rights_that_are_not_written_by_us_are_refused(secured, line):
+    edit(secured / "b" / "acl", "topic write y", f"topic write y\n{line}")
+    with pytest.raises(InputError, match=r"is not one of read, write, readwrite"):
+        read_conf(secured)
+
+
+def test_logging_may_be_added(conf):
+    edit(
+        conf / "a" / "mosquitto.conf",
+        "persistence true",
+        "log_type all\nlog_dest stderr\npersistence true",
+    )
+    assert validate(conf) == []
 
 
 @pytest.mark.parametrize(

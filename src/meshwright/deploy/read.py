@@ -1,9 +1,13 @@
 """The files of a plan read back: what the brokers will do, whatever the planner intended.
 
-The grammar is Mosquitto's: a line that begins with ``#`` is a comment, a line is an option and a
-value after one space, ``topic`` takes words separated by spaces.
+The grammar is a part of Mosquitto's: a line that begins with ``#`` is a comment, any other is an
+option and a value after one space, ``topic`` takes words separated by spaces. Mosquitto accepts
+more, such as spaces before an option, and has options that change what a broker carries. A file
+that we wrote has none of this, so whatever is not known here is refused: a proof that passes over a
+line which the broker obeys is none.
 """
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -13,6 +17,20 @@ from meshwright.errors import InputError
 from meshwright.storage.replacing import wait_for_target
 
 DIRECTIONS = ("both", "out", "in")
+BROKER_OPTIONS = (  # before the first connection
+    *("listener", "cafile", "certfile", "keyfile", "require_certificate", "allow_anonymous"),
+    *("password_file", "acl_file", "persistence", "persistence_location", "max_queued_messages"),
+    *("max_inflight_messages", "log_dest", "log_type", "log_timestamp", "log_timestamp_format"),
+)
+REPEATED = ("log_dest", "log_type")  # may be given several times
+BRIDGE_OPTIONS = (
+    *("address", "bridge_protocol_version", "try_private", "remote_clientid", "local_clientid"),
+    *("cleansession", "local_cleansession", "bridge_attempt_unsubscribe", "restart_timeout"),
+    *("notifications_local_only", "keepalive_interval", "bridge_cafile", "bridge_certfile"),
+    *("bridge_keyfile", "remote_username", "remote_password"),
+)
+LINE = re.compile(r"[a-z_]+( [^\s\x00-\x1f]([^\x00-\x1f]*\S)?)?", re.ASCII)
+RIGHTS = ("read", "write", "readwrite")  # `deny`, and no right at all, are never written
 TOPIC_WORDS = 3  # topic, direction, qos: prefixes would rename
 
 
@@ -83,8 +101,15 @@ def read_broker(directory: Path) -> BrokerConf:
             found.bridges[-1].lines.append(Line(words[0], cast(Direction, words[1])))
             found.bridges[-1].qos.append(int(words[2]))
         else:
-            options = found.bridges[-1].options if found.bridges else found.options
-            if option in options:
+            bridge = found.bridges[-1] if found.bridges else None
+            if option not in (BRIDGE_OPTIONS if bridge else BROKER_OPTIONS):
+                place = "of a bridge" if bridge else "of a broker"
+                raise InputError(
+                    f"{where}: {option!r} is not an option {place} that this check understands, "
+                    "so nothing can be proved. Remove the line, or deploy again."
+                )
+            options = bridge.options if bridge else found.options
+            if option in options and option not in REPEATED:
                 raise InputError(f"{where}: {option} is given twice. Deploy again.")
             options[option] = value
     if "acl_file" in found.options:
@@ -97,14 +122,21 @@ def read_broker(directory: Path) -> BrokerConf:
 
 
 def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
+    """Return the rights that a file gives: user -> (right, pattern), "" for anonymous clients."""
     found: dict[str, list[tuple[str, str]]] = {}
     user = ""  # rights before any user are those of anonymous clients
-    for _, option, value in _options(path):
+    for number, option, value in _options(path):
         if option == "user":
             user = value
             found.setdefault(user, [])
         else:
             right, _, pattern = value.partition(" ")
+            if right not in RIGHTS or not pattern:
+                raise InputError(
+                    f"'{path}' line {number}: {right!r} is not one of {', '.join(RIGHTS)}, "
+                    "followed by a topic. Deploy again."
+                )
+            # A `pattern` line holds for every user; no plan has a user of this name.
             owner = user if option == "topic" else f"{option} line"
             found.setdefault(owner, []).append((right, pattern))
     return found
@@ -112,8 +144,16 @@ def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
 
 def _options(path: Path) -> list[tuple[int, str, str]]:
     """Return (line, option, value) of a file of Mosquitto."""
-    parts = ((number, line.partition(" ")) for number, line in _lines(path))
-    return [(number, option, value.strip(" ")) for number, (option, _, value) in parts]
+    found = []
+    for number, line in _lines(path):
+        if not LINE.fullmatch(line):
+            raise InputError(
+                f"'{path}' line {number}: {line!r} is not an option, one space and a value, and "
+                "Mosquitto may read it as something else. Deploy again."
+            )
+        option, _, value = line.partition(" ")
+        found.append((number, option, value))
+    return found
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
