@@ -26,8 +26,8 @@ REPEATED = ("log_dest", "log_type")  # may be given several times
 BRIDGE_OPTIONS = (
     *("address", "bridge_protocol_version", "try_private", "remote_clientid", "local_clientid"),
     *("cleansession", "local_cleansession", "bridge_attempt_unsubscribe", "restart_timeout"),
-    *("notifications_local_only", "keepalive_interval", "bridge_cafile", "bridge_certfile"),
-    *("bridge_keyfile", "remote_username", "remote_password"),
+    *("notifications", "notifications_local_only", "keepalive_interval", "bridge_cafile"),
+    *("bridge_certfile", "bridge_keyfile", "remote_username", "remote_password"),
 )
 LINE = re.compile(r"[a-z_]+( [^\s\x00-\x1f]([^\x00-\x1f]*\S)?)?", re.ASCII)
 RIGHTS = ("read", "write", "readwrite")  # `deny`, and no right at all, are never written
