@@ -17,8 +17,8 @@ from benchmarks._measure import timed
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Components, join_all, new_components
 from meshwright.overlay import design
+from meshwright.runtime.arrays import Ints
 
-Ints = npt.NDArray[np.int32]
 NAMES = "comm100k,social100k"
 BLOCKS = (2, 10, 50)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

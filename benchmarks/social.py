@@ -10,18 +10,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from benchmarks._instances import load, results
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
+from meshwright.runtime.arrays import Floats, Longs
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "social.csv"
 POINTS = 60  # of a curve
 ROWS_AT_ONCE = 2_000
 
-Ints = npt.NDArray[np.int64]
 Row = tuple[str, str, str, str, str]  # graph, source, curve, x, y
 
 
@@ -138,7 +137,7 @@ def measure(name: str, source: str, graph: csr_matrix) -> list[Row]:
     ]
 
 
-def assortativity(relations: csr_matrix, degrees: Ints) -> float:
+def assortativity(relations: csr_matrix, degrees: Longs) -> float:
     """Return the correlation of the degrees at both ends of a relation."""
     one, other = relations.nonzero()
     return float(np.corrcoef(degrees[one], degrees[other])[0, 1])
@@ -163,7 +162,7 @@ def links(graph: csr_matrix) -> str:
     return f"{overlay.n_edges:,} links, maximum degree {overlay.max_degree:,}"
 
 
-def closed_pairs(relations: csr_matrix) -> Ints:
+def closed_pairs(relations: csr_matrix) -> Longs:
     """Return, for each user, the ordered pairs of its relations that are related to each other."""
     found = []
     for start in range(0, relations.shape[0], ROWS_AT_ONCE):
@@ -172,12 +171,12 @@ def closed_pairs(relations: csr_matrix) -> Ints:
     return np.concatenate(found).astype(np.int64)
 
 
-def quantiles(values: Ints) -> str:
+def quantiles(values: Longs) -> str:
     """Return the median, the 90th, 99th and 99.9th percentile, and the largest."""
     return " / ".join(f"{x:,.0f}" for x in np.quantile(values, (0.5, 0.9, 0.99, 0.999, 1)))
 
 
-def ccdf(values: Ints) -> list[tuple[float, float]]:
+def ccdf(values: Longs) -> list[tuple[float, float]]:
     """Return the share of values of at least x, for x evenly spaced on a log axis."""
     ordered = np.sort(values)
     places = np.unique(np.geomspace(1, ordered[-1], POINTS).round())
@@ -185,7 +184,7 @@ def ccdf(values: Ints) -> list[tuple[float, float]]:
     return list(zip(places.tolist(), (above / len(ordered)).tolist(), strict=True))
 
 
-def by_degree(degrees: Ints, clustering: npt.NDArray[np.float64]) -> list[tuple[float, float]]:
+def by_degree(degrees: Longs, clustering: Floats) -> list[tuple[float, float]]:
     """Return the mean clustering of users of similar degree, at least five users to a point."""
     edges = np.geomspace(2, degrees.max() + 1, 20)
     points = []

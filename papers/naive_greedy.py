@@ -12,15 +12,11 @@ Where the papers leave a choice, or ours differs:
   later discards them.
 """
 
-import numpy as np
-import numpy.typing as npt
-
 from meshwright.model.instance import Instance
+from meshwright.runtime.arrays import Ints
 from papers.kernels.naive_greedy import GM, LOW, MINMAX, scan_and_add
 
 RULES = {"gm": GM, "minmax": MINMAX, "low": LOW}
-
-Ints = npt.NDArray[np.int32]
 
 
 def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:

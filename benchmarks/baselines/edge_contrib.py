@@ -20,9 +20,9 @@ Where the paper leaves a choice, or ours differs:
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.model.instance import Instance
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import maker
 
 GM, MINMAX, LOW = 0, 1, 2
@@ -31,8 +31,6 @@ K = 2  # of low: e1 is taken when it gains at least K times what e2 gains
 MOST = 2**16 - 1  # nodes, so that pairs fit uint32; topics of a node, so that falls fit uint16
 NEXT, PREV, CONTRIB, DEGREE = 0, 1, 2, 3  # the fields of an EDGESTRUCT
 NONE = -1  # pairs are numbered from 1, so that an array of zeros has only empty entries
-
-Ints = npt.NDArray[np.int32]
 
 
 def edges(instance: Instance, method: str, *, summed: bool = False) -> tuple[Ints, Ints]:

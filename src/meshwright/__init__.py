@@ -26,30 +26,24 @@ if TYPE_CHECKING:
     from meshwright.smallworld.routing.simulate import Run, simulate
     from meshwright.smallworld.routing.trace import trace
 
-_HOME = {
-    "InputError": "meshwright.errors",
-    "MeshwrightError": "meshwright.errors",
-    "Assignment": "meshwright.content.assignment",
-    "BrokerTree": "meshwright.model.broker_tree",
-    "Density": "meshwright.model.density",
-    "Instance": "meshwright.model.instance",
-    "Overlay": "meshwright.model.overlay",
-    "Problem": "meshwright.model.problem",
-    "Run": "meshwright.smallworld.routing.simulate",
-    "SmallWorld": "meshwright.model.small_world",
-    "assign": "meshwright.content.methods.registry",
-    "design": "meshwright.overlay",
-    "disconnected_topics": "meshwright.model.overlay",
-    "load_assignment": "meshwright.content.dataset",
-    "load_problem": "meshwright.content.problem.dataset",
-    "simulate": "meshwright.smallworld.routing.simulate",
-    "trace": "meshwright.smallworld.routing.trace",
+_PARTS = {
+    "errors": ("InputError", "MeshwrightError"),
+    "content.assignment": ("Assignment",),
+    "content.dataset": ("load_assignment",),
+    "content.methods.registry": ("assign",),
+    "content.problem.dataset": ("load_problem",),
+    "model.broker_tree": ("BrokerTree",),
+    "model.density": ("Density",),
+    "model.instance": ("Instance",),
+    "model.overlay": ("Overlay", "disconnected_topics"),
+    "model.problem": ("Problem",),
+    "model.small_world": ("SmallWorld",),
+    "overlay": ("design",),
+    "smallworld.routing.simulate": ("Run", "simulate"),
+    "smallworld.routing.trace": ("trace",),
 }
-
-__all__ = ["InputError", "MeshwrightError", "__version__"]
-__all__ += ["Assignment", "BrokerTree", "Density", "Instance", "Overlay", "Problem"]
-__all__ += ["Run", "SmallWorld", "assign", "design", "disconnected_topics"]
-__all__ += ["load_assignment", "load_problem", "simulate", "trace"]
+_HOME = {name: f"meshwright.{part}" for part, names in _PARTS.items() for name in names}
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

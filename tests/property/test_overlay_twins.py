@@ -1,14 +1,13 @@
 """Every method gives, edge by edge, what its naive twin gives."""
 
 from fractions import Fraction
-from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from meshwright.overlay import bounds, design
+from meshwright.overlay import design
 from meshwright.overlay.greedy import key_order
 from meshwright.overlay.greedy.key_order import Options, greedy_edges, is_dense
 from meshwright.overlay.greedy.rule import Rule
@@ -140,7 +139,6 @@ all_options = st.builds(
     block=st.integers(1, 5) | st.just(128),
     threads=st.integers(1, 2),
     wide=st.booleans(),
-    words=st.booleans(),
 )
 
 
@@ -166,7 +164,6 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
     instance = instance_of(interest)
     some = [Options(table=t, threads=n) for t in (True, False) for n in (1, 2)]
     some += [Options(table=False, cache=4), Options(table=True, block=7, wide=True)]
-    some += [Options(table=True, words=False)]
     found = [greedy_edges(instance, RULES[rule][0], options=options) for options in some]
     for edges_found, gains_found in found[1:]:
         assert edges_found.tolist() == found[0][0].tolist()
@@ -174,37 +171,17 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_interests_of_several_words_give_the_same_edges(rule):
-    instance = many_topics(60, 200)
-    rows, *others = (
-        greedy_edges(instance, RULES[rule][0], options=options)[0].tolist()
-        for options in (Options(table=False), Options(table=True), Options(table=True, words=False))
-    )
-    assert others == [rows, rows]
-
-
-def many_topics(n_nodes, n_topics):
-    """Nodes that want up to half of all topics: compared word by word where that is quicker."""
-    rng = np.random.default_rng(n_nodes)
+def test_dense_interests_give_the_same_edges_by_table_and_by_rows(rule):
+    rng = np.random.default_rng(60)
     interest = {
-        v: set(rng.choice(n_topics, rng.integers(1, n_topics // 2), replace=False).tolist())
-        for v in range(n_nodes)
+        v: set(rng.choice(200, rng.integers(1, 100), replace=False).tolist()) for v in range(60)
     }
-    return instance_of(interest, n_topics)
-
-
-def test_spidercast_and_bounds_are_the_same_with_words_and_without(monkeypatch):
-    instance = many_topics(40, 150)
-    links_found = design(instance, "spidercast", max_degree=5, certify=False).edges.tolist()
-    partial = design(instance, "gpa", max_edges=30)
-    complete = design(instance, "gm")
-    # `methods` has a function of that name too.
-    for module in (import_module("meshwright.overlay.methods.spidercast"), bounds):
-        monkeypatch.setattr(module, "new_words", lambda n, *_: np.zeros((0, n), np.uint64))
-    again = design(instance, "spidercast", max_degree=5, certify=False)
-    assert again.edges.tolist() == links_found
-    assert design(instance, "gpa", max_edges=30).bounds == partial.bounds
-    assert design(instance, "gm").bounds == complete.bounds
+    instance = instance_of(interest, 200)
+    rows, table = (
+        greedy_edges(instance, RULES[rule][0], options=Options(table=table))[0].tolist()
+        for table in (False, True)
+    )
+    assert rows == table
 
 
 @pytest.mark.parametrize(("n_nodes", "table"), [(193, True), (194, False)])

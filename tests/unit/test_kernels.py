@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import chi2
 
 from meshwright.model.kernels.components import new_components
-from meshwright.runtime.kernels.bits import add_common, new_words, set_bits
 from meshwright.runtime.kernels.random import mix, stream, uniform
 from meshwright.workload.kernels.draws import (
     PATIENCE,
@@ -233,23 +232,3 @@ def test_components_are_the_same_in_blocks(monkeypatch, block):
     for one, other in zip(whole, new_components(indptr, topics, 8), strict=True):
         assert one.tolist() == other.tolist()
     assert whole.nodes.tolist() == [2, 0, 3, 0, 3, 0, 2, 3, 4, 3]
-
-
-def test_words_count_the_topics_that_nodes_have_in_common():
-    wants = [{0, 63, 64, 130}, {63, 130}, set(), set(range(131))]
-    indptr = np.concatenate(([0], np.cumsum([len(one) for one in wants])))
-    topics = np.array([topic for one in wants for topic in sorted(one)], dtype=np.int32)
-    words = new_words(len(wants), 131, most=12)
-    assert words.shape == (3, 4)
-    set_bits(words, indptr, topics)
-    for u, mine in enumerate(wants):
-        counts = np.zeros(len(wants), dtype=np.uint16)
-        for word in words:
-            add_common(counts, word[u], word)
-        assert counts.tolist() == [len(mine & other) for other in wants]
-
-
-def test_there_are_no_words_where_they_would_be_more_than_the_subscriptions():
-    words = new_words(4, 131, most=11)
-    assert words.shape == (0, 4)
-    set_bits(words, np.array([0, 1, 1, 1, 1]), np.array([130], dtype=np.int32))

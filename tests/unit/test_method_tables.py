@@ -11,8 +11,8 @@ from meshwright.model.method import Method, check_seed, choose, fill
 from meshwright.overlay.methods import METHODS as OVERLAY_METHODS
 
 TABLE = {
-    "plain": Method("no parameters", "math:sqrt"),
-    "capped": Method("a budget", "math:sqrt", {"max_edges": None, "seed": 1}, budget="max_edges"),
+    "plain": Method("math:sqrt"),
+    "capped": Method("math:sqrt", {"max_edges": None, "seed": 1}, budget="max_edges"),
 }
 
 

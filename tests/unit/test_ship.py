@@ -7,7 +7,7 @@ import pytest
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Subscribers
-from meshwright.runtime.ship import ALIGNMENT, received, ship
+from meshwright.runtime.tasks import ALIGNMENT, received, ship
 from meshwright.smallworld.routing.simulate import read_weights
 
 

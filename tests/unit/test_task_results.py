@@ -1,6 +1,6 @@
 """Results of tasks: written once per part, whole, and read together."""
 
-from meshwright.runtime.task_results import read_task_results, write_task_result
+from meshwright.runtime.tasks import read_task_results, write_task_result
 from meshwright.storage.digest import combine, combine_reported
 
 

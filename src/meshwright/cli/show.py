@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def print_json(value: Any) -> None:
 def print_result(path: Path, result: Any, show: Callable[[Path, Any], None], *, json: bool) -> None:
     """Print the result that is at `path`, or is about it, as JSON or with `show`."""
     if json:
-        print_json(result.as_dict())
+        print_json(result.as_dict() if hasattr(result, "as_dict") else asdict(result))
     else:
         show(path, result)
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.bound import Bound, lower_bound
 from meshwright.content.check import Report, check
@@ -14,21 +13,22 @@ from meshwright.content.measures import Measures, measure
 from meshwright.content.obstacle import Obstacle, find_obstacle
 from meshwright.content.problem import Problem
 from meshwright.errors import InputError
+from meshwright.runtime.arrays import Floats, Ints, Longs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filters:
     """The boxes of all brokers: rows sorted by broker."""
 
-    broker: npt.NDArray[np.int32]  # int32[boxes]
-    low: npt.NDArray[np.float64]  # float64[boxes, d]
-    high: npt.NDArray[np.float64]  # float64[boxes, d]
+    broker: Ints  # int32[boxes]
+    low: Floats  # float64[boxes, d]
+    high: Floats  # float64[boxes, d]
 
     def __post_init__(self) -> None:
         if (np.diff(self.broker) < 0).any():
             raise InputError("the boxes of filters must be sorted by broker.")
 
-    def of(self, broker: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def of(self, broker: int) -> tuple[Floats, Floats]:
         """Return the low and the high corners of a broker's boxes."""
         first, last = np.searchsorted(self.broker, [broker, broker + 1])
         return self.low[first:last], self.high[first:last]
@@ -43,7 +43,7 @@ class Assignment:
 
     problem: Problem
     method: str
-    broker: npt.NDArray[np.int32]  # int32[subscribers], each one's leaf by its id in the tree
+    broker: Ints  # int32[subscribers], each one's leaf by its id in the tree
     filters: Filters
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fractional: float | None = None  # the value of the linear program, where one was solved
@@ -86,6 +86,6 @@ class Assignment:
         return self.measures.lbf
 
     @property
-    def loads(self) -> npt.NDArray[np.int64]:
+    def loads(self) -> Longs:
         """The number of subscribers of each broker, by id."""
         return self.measures.loads

@@ -22,20 +22,18 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content import subscribers
 from meshwright.content.kernels.bound import combine, find_homes, sum_corners
 from meshwright.content.problem import Density, Problem
-from meshwright.content.subscribers import Floats, Ints, Leaves, PlainTable, SubscriberRows, Words
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.content.subscribers import Leaves, PlainTable, SubscriberRows
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Floats, Ints, Longs, Words
 from meshwright.runtime.kernels.random import streams
 
 MOST_CELLS = 1 << 20  # of the grid: about a thousand lines in each of two dimensions
 MOST_LINES = 1 << 20  # per axis that are gathered from Spark: 8 MB
 N_SAMPLED = 20_000  # subscribers that decide which leaves are joined
-
-Counts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,8 @@ def _served_together(rows: SubscriberRows, leaves: Leaves, step: int) -> Floats:
 
 
 def _corners(
-    rows: SubscriberRows, leaves: Leaves, masks: Words, above: Ints, lines: list[Floats]
-) -> tuple[Ints, Ints, Ints]:
+    rows: SubscriberRows, leaves: Leaves, masks: Words, above: Longs, lines: list[Floats]
+) -> tuple[Longs, Longs, Longs]:
     """Return rows of (cluster, cell, change) for the subscriptions of each cluster.
 
     A subscriber belongs to the smallest cluster that has all its leaves in time. Its box adds 1 at
@@ -196,13 +194,13 @@ class Clusters:
                 self.above[child] = cluster
         self.masks = subscribers.pack(self._leaves)  # leaves of each cluster, as bits
 
-    def needed(self, corners: Callable[[int], tuple[Ints, Ints]], shape: tuple[int, ...]) -> Counts:
+    def needed(self, corners: Callable[[int], tuple[Longs, Longs]], shape: tuple[int, ...]) -> Ints:
         """Return the fewest brokers that each cell of the grid needs.
 
         `corners` gives the cells and changes of a cluster, as `_corners` describes them.
         """
         n_cells = prod(shape)
-        found: dict[int, Counts] = {}  # by cluster: int32[2, n_cells], subscriptions and brokers
+        found: dict[int, Ints] = {}  # by cluster: int32[2, n_cells], subscriptions and brokers
         for cluster in self._upwards():
             below = [found.pop(child) for child in self._children[cluster] if child in found]
             cell, change = corners(cluster)
@@ -234,7 +232,7 @@ class Clusters:
             todo.extend(sorted(self._children[order[-1]], key=lambda child: -size[child]))
         return order[::-1]
 
-    def _fewest(self, cluster: int, n_members: int) -> Counts:
+    def _fewest(self, cluster: int, n_members: int) -> Ints:
         """Return the fewest brokers of a cluster for 0, 1, ... n_members of its subscribers.
 
         A broker belongs to the cluster if all leaves below it do; others cost nothing.

@@ -18,12 +18,11 @@ from meshwright.content.kernels import fit as kernel
 from meshwright.content.kernels.hilbert import AXIS_BITS, KEY_BITS, hilbert_keys
 from meshwright.content.kernels.volume import box_volume
 from meshwright.model.density import DensityTable
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.runtime.machine import cpu_count
 from meshwright.runtime.progress import OnProgress
 
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.int32]  # of brokers, leaves, groups
-Corners = npt.NDArray[np.float64]  # float64[n, 2, dimensions]: low and high corner of each box
+Corners = Floats  # float64[n, 2, dimensions]: low and high corner of each box
 
 
 class Boxes(NamedTuple):
@@ -54,12 +53,12 @@ class Boxes(NamedTuple):
 
 def fit_groups(
     boxes: Boxes,
-    group: Ids,
+    group: Ints,
     n_groups: int,
     alpha: int,
     density: DensityTable,
     on_progress: OnProgress = None,
-) -> tuple[Boxes, Ids]:
+) -> tuple[Boxes, Ints]:
     """Return at most alpha boxes for each group around its boxes, and the group of each.
 
     Boxes of group -1 are left out. `on_progress` is called with the share of groups done.
@@ -155,7 +154,7 @@ def key_bits(n_dimensions: int) -> int:
     return used * min(AXIS_BITS, KEY_BITS // used) if used else 0
 
 
-def box_keys(low: Floats, high: Floats, frame: Frame | None = None) -> npt.NDArray[np.int64]:
+def box_keys(low: Floats, high: Floats, frame: Frame | None = None) -> Longs:
     """Return the key of each box's centre along a Hilbert curve through all centres.
 
     Only the first 62 dimensions count. If the boxes are only part of all boxes, `frame` is the

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from meshwright.content.kernels.check import BrokerBoxes, Served, find_faults
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import Ints, Leaves, SubscriberRows, leaves_of, subscribers_of
+from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of, subscribers_of
 from meshwright.model.broker_tree import BrokerTree
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Longs
 from meshwright.runtime.threads import in_parts
 
 if TYPE_CHECKING:
@@ -149,13 +150,13 @@ def sort_boxes(
 class Attached(SubscriberRows):
     """Subscribers with their rows of an assignment; `broker` is -1 without exactly one row."""
 
-    n_rows: Ints  # int64[n], rows of the assignment
+    n_rows: Longs  # int64[n], rows of the assignment
 
 
 class Faults(NamedTuple):
     """The result of checking some subscribers."""
 
-    loads: Ints  # int64[n_leaves], subscribers at each leaf
+    loads: Longs  # int64[n_leaves], subscribers at each leaf
     n_rows: int  # rows of the assignment that name one of the subscribers
     # By constraint: how many are wrong, and of the smallest ids, the id and what is wrong.
     found: dict[str, tuple[int, list[tuple[int, str]]]]

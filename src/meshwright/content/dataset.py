@@ -2,31 +2,22 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from meshwright import storage
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.check import Report, check_tables
 from meshwright.content.problem import Problem
-from meshwright.content.problem.dataset import Floats, lists, matrix_of, read_problem
+from meshwright.content.problem.dataset import lists, matrix_of, read_problem
 from meshwright.content.problem.density_file import density_json, density_of
 from meshwright.content.stored import AnyAssignment
 from meshwright.errors import InputError
-from meshwright.storage import (
-    Manifest,
-    Staging,
-    find_input,
-    open_dataset,
-    read_table,
-    staging,
-    write_table,
-)
-
-Ids = npt.NDArray[np.int32]
+from meshwright.runtime.arrays import Floats, Ints
 
 MEASURES = ("bandwidth", "lbf", "delay_rms", "delay_max", "load_stdev")  # `check` recomputes them
 
@@ -38,34 +29,37 @@ def write_assignment(
     *,
     overrides: Mapping[str, Any] | None = None,
     force: bool = False,
-) -> Manifest:
+) -> storage.Manifest:
     """Write an assignment as a dataset that names its problem.
 
     `overrides` are the limits that replaced those of the problem's dataset, as given to
     `Problem.with_limits`.
     """
-    with staging(Path(out), "assignment", force=force) as stage:
+    with storage.staging(Path(out), "assignment", force=force) as stage:
         ids, broker = np.arange(len(assignment.broker), dtype=np.int32), assignment.broker
         columns = {"subscriber": ids, "broker": broker.astype(np.int32)}
-        write_table(stage.table("assignment"), pa.table(columns))
+        storage.write_table(stage.table("assignment"), pa.table(columns))
         return publish(stage, assignment, problem, overrides or {})
 
 
 def publish(
-    stage: Staging, assignment: AnyAssignment, problem: str | Path, overrides: Mapping[str, Any]
-) -> Manifest:
+    stage: storage.Staging,
+    assignment: AnyAssignment,
+    problem: str | Path,
+    overrides: Mapping[str, Any],
+) -> storage.Manifest:
     """Write the filters and publish a dataset whose table `assignment` is already written."""
     filters = assignment.filters
     boxes = {"low": lists(filters.low), "high": lists(filters.high)}
     columns = {"broker": filters.broker.astype(np.int32), **boxes}
-    write_table(stage.table("filters"), pa.table(columns))
+    storage.write_table(stage.table("filters"), pa.table(columns))
     replaced = dict(overrides)
     if replaced.get("density") is not None:
         replaced["density"] = density_json(replaced["density"])
     return stage.publish(
         {
             "problem": str(Path(problem).absolute()),
-            "problem_digest": open_dataset(Path(problem), "problem")["digest"],
+            "problem_digest": storage.open_dataset(Path(problem), "problem")["digest"],
             "overrides": replaced,
             "method": assignment.method,
             "parameters": _as_json(dict(assignment.parameters)),
@@ -97,7 +91,7 @@ def certificate(assignment: AnyAssignment) -> dict[str, Any]:
         "within_beta": report.within_beta,
         "feasible": report.feasible,
         "violations": report.as_dict(),
-        "obstacle": assignment.obstacle.as_dict() if assignment.obstacle else None,
+        "obstacle": asdict(assignment.obstacle) if assignment.obstacle else None,
         "notes": dict(assignment.notes),
     }
     return {name: _as_json(value) for name, value in facts.items()}
@@ -106,19 +100,19 @@ def certificate(assignment: AnyAssignment) -> dict[str, Any]:
 class Tables(NamedTuple):
     """The tables of a dataset as they are; an id that is missing is -1, a coordinate NaN."""
 
-    subscriber: Ids  # int32[rows], in any order
-    broker: Ids  # int32[rows]
-    box_broker: Ids  # int32[boxes]
+    subscriber: Ints  # int32[rows], in any order
+    broker: Ints  # int32[rows]
+    box_broker: Ints  # int32[boxes]
     low: Floats  # float64[boxes, d]
     high: Floats  # float64[boxes, d]
 
 
 def load_assignment(path: str | Path, problem: str | Path | None = None) -> Assignment:
     """Return the assignment of a dataset; its problem is read from its own dataset."""
-    return read_assignment(open_dataset(Path(path), "assignment"), problem)
+    return read_assignment(storage.open_dataset(Path(path), "assignment"), problem)
 
 
-def read_assignment(manifest: Manifest, problem: str | Path | None = None) -> Assignment:
+def read_assignment(manifest: storage.Manifest, problem: str | Path | None = None) -> Assignment:
     """Return the assignment of a dataset that is open."""
     found, tables = _read(manifest, problem)
     if not np.array_equal(np.sort(tables.subscriber), np.arange(found.n_subscribers)):
@@ -129,7 +123,7 @@ def read_assignment(manifest: Manifest, problem: str | Path | None = None) -> As
 
 def check_dataset(path: str | Path, problem: str | Path | None = None) -> Report:
     """Check the tables of a dataset, valid or not."""
-    found, tables = _read(open_dataset(Path(path), "assignment"), problem)
+    found, tables = _read(storage.open_dataset(Path(path), "assignment"), problem)
     return check_tables(found, *tables)
 
 
@@ -137,7 +131,7 @@ def check_claims(
     path: str | Path, problem: str | Path | None = None
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the checker's report on a dataset, and the claims of its manifest that are wrong."""
-    manifest = open_dataset(Path(path), "assignment")
+    manifest = storage.open_dataset(Path(path), "assignment")
     found, tables = _read(manifest, problem)
     report = check_tables(found, *tables)
     claimed = {name: violation["count"] for name, violation in manifest["violations"].items()}
@@ -154,14 +148,14 @@ def check_claims(
     return report, tuple(findings)
 
 
-def _read(manifest: Manifest, problem: str | Path | None) -> tuple[Problem, Tables]:
+def _read(manifest: storage.Manifest, problem: str | Path | None) -> tuple[Problem, Tables]:
     """Return the problem of a dataset with the limits used, and its tables."""
     overrides = dict(manifest["overrides"])
     if "density" in overrides:
         overrides["density"] = density_of(overrides["density"])
-    found = read_problem(find_input(manifest, "problem", problem)).with_limits(**overrides)
-    rows = read_table(manifest, "assignment", ["subscriber", "broker"])
-    boxes = read_table(manifest, "filters", ["broker", "low", "high"])
+    found = read_problem(storage.find_input(manifest, "problem", problem)).with_limits(**overrides)
+    rows = storage.read_table(manifest, "assignment", ["subscriber", "broker"])
+    boxes = storage.read_table(manifest, "filters", ["broker", "low", "high"])
     low, high = matrix_of(boxes.column("low")), matrix_of(boxes.column("high"))
     if low is None or high is None or low.shape != high.shape:
         low = high = np.full((len(boxes), found.n_dimensions), np.nan)
@@ -172,7 +166,7 @@ def _read(manifest: Manifest, problem: str | Path | None) -> tuple[Problem, Tabl
     return found, Tables(subscriber, broker, box_broker, low, high)
 
 
-def _assignment(manifest: Manifest, problem: Problem, tables: Tables) -> Assignment:
+def _assignment(manifest: storage.Manifest, problem: Problem, tables: Tables) -> Assignment:
     order = np.argsort(tables.box_broker, kind="stable")
     filters = Filters(tables.box_broker[order], tables.low[order], tables.high[order])
     broker = tables.broker[np.argsort(tables.subscriber)]

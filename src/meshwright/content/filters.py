@@ -7,13 +7,14 @@ children, from the leaves up, so every filter lies within its parent's.
 import numpy as np
 
 from meshwright.content.assignment import Filters
-from meshwright.content.boxes import Boxes, Ids, fit_boxes, fit_groups, from_corners
+from meshwright.content.boxes import Boxes, fit_boxes, fit_groups, from_corners
 from meshwright.content.problem import Problem
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import OnProgress
 
 
-def fit_filters(problem: Problem, broker: Ids, on_progress: OnProgress = None) -> Filters:
+def fit_filters(problem: Problem, broker: Ints, on_progress: OnProgress = None) -> Filters:
     """Return filters of at most alpha boxes for an assignment, inner brokers included.
 
     `on_progress` is called with the share of the leaves that have their filter.
@@ -34,7 +35,7 @@ def fit_filters(problem: Problem, broker: Ids, on_progress: OnProgress = None) -
     return with_inner_brokers(problem, *fitted)
 
 
-def with_inner_brokers(problem: ProblemSummary, boxes: Boxes, owner: Ids) -> Filters:
+def with_inner_brokers(problem: ProblemSummary, boxes: Boxes, owner: Ints) -> Filters:
     """Return the filters of all brokers, given the boxes of the leaves and the leaf of each."""
     tree, corners = problem.tree, boxes.corners
     found = {leaf: corners[owner == leaf] for leaf in tree.leaves.tolist()}

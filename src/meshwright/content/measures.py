@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.kernels.volume import union_volume
 from meshwright.content.problem import Problem
 from meshwright.content.problem.kernels.latency import delays
 from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of, subscribers_of
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.runtime.threads import in_parts
 
 if TYPE_CHECKING:
     from meshwright.content.assignment import Filters
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +24,7 @@ class Measures:
     """The measures of an assignment; a delay is the latency over the least possible, less 1."""
 
     bandwidths: Floats  # float64[n_brokers], the volume of each filter: the events it receives
-    loads: Ints  # int64[n_brokers], subscribers at each
+    loads: Longs  # int64[n_brokers], subscribers at each
     lbf: float  # load balance factor: the largest load over its share of the subscribers
     delay_rms: float  # root mean square
     delay_max: float
@@ -42,7 +39,7 @@ class Measures:
 class Service(NamedTuple):
     """How some subscribers are served."""
 
-    loads: Ints  # int64[n_leaves], subscribers at each leaf
+    loads: Longs  # int64[n_leaves], subscribers at each leaf
     square_sum: float  # of their delays
     largest: float
 
@@ -73,7 +70,7 @@ def serve(rows: SubscriberRows, leaves: Leaves) -> Service:
     return Service(loads, float((delay**2).sum()), float(delay.max(initial=0.0)))
 
 
-def measure(problem: Problem, broker: npt.NDArray[np.int32], filters: Filters) -> Measures:
+def measure(problem: Problem, broker: Ints, filters: Filters) -> Measures:
     """Return the measures of an assignment and its filters."""
     service = serve(subscribers_of(problem, broker), leaves_of(problem))
     return measures_of(problem, service, filters)

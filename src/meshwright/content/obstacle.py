@@ -8,25 +8,16 @@ than there are subscribers that have no other leaf in time.
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from functools import partial
 from math import floor
 
-import numpy as np
-import numpy.typing as npt
-
 from meshwright.content.methods.flow import least_factor, place, tightest
 from meshwright.content.problem import Problem
-from meshwright.content.subscribers import (
-    InMemory,
-    PlainTable,
-    Words,
-    leaves_of,
-    pack,
-    subscribers_of,
-)
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.content.subscribers import InMemory, PlainTable, leaves_of, pack, subscribers_of
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Longs, Words
 
 N_NAMED = 5  # brokers of a bottleneck that a message names
 LARGE = 200_000  # subscribers; from here on delays are searched in coarser steps
@@ -59,12 +50,8 @@ class Obstacle:
             f"{named} in time, with room for {self.room:,}; {could}"
         )
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the obstacle in the form of the manifest."""
-        return {**asdict(self), "brokers": list(self.brokers)}
 
-
-Groups = tuple[Words, npt.NDArray[np.int64]]  # leaves in time as bits, and subscribers with them
+Groups = tuple[Words, Longs]  # leaves in time as bits, and subscribers with them
 
 
 def find_obstacle(problem: Problem) -> Obstacle | None:
@@ -76,8 +63,8 @@ def find_obstacle(problem: Problem) -> Obstacle | None:
     --------
     >>> from meshwright.content.problem import BrokerTree
     >>> tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [4.0]])
-    >>> low = np.zeros((4, 1))
-    >>> print(find_obstacle(Problem(tree, np.ones((4, 1)), low, low + 1, 0.5, beta=1.0)))
+    >>> low, high = [[0.0]] * 4, [[1.0]] * 4
+    >>> print(find_obstacle(Problem(tree, high, low, high, 0.5, beta=1.0)))
     load within latency cannot hold: 4 subscribers have only broker-1 in time, with room for 3; \
 it could with beta_max 2 or with max_delay 6 for all
     """

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, Window, types
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
@@ -25,12 +24,11 @@ from pyspark.sql.types import IntegerType, StructType
 from meshwright.content.boxes import Boxes, coarser, fit_boxes, from_corners, outermost
 from meshwright.content.methods.flow import group_rows
 from meshwright.content.problem.dataset import lists, matrix_of
-from meshwright.content.subscribers import Counted, Ints, S, SubscriberRows, T, Targets, Words
+from meshwright.content.subscribers import Counted, S, SubscriberRows, T
 from meshwright.model.density import DensityTable
+from meshwright.runtime.arrays import Floats, Ints, Longs, Words
 from meshwright.runtime.paths import uri
-from meshwright.runtime.ship import mapped, received, ship
-
-Batches = Iterator[pa.RecordBatch]
+from meshwright.runtime.tasks import Batches, mapped, received, ship, task_file
 
 MOST_BOXES = 1 << 18  # of a target that its filter is fitted to; of more, boxes around runs of them
 
@@ -77,15 +75,16 @@ class SparkTable(Generic[S]):
                 parts = (summarize(from_batch(batch, kind)) for batch in batches if batch.num_rows)
                 first = next(parts, None)
                 if first is not None:
-                    _write_result(results, reduce(combine, parts, first))
+                    with task_file(results, "result") as draft:
+                        ship(draft, reduce(combine, parts, first))
                 yield from ()
 
             self.frame.mapInArrow(task, NOTHING).collect()
-            found: T = reduce(combine, map(mapped, sorted(results.glob("[!.]*"))))
+            found: T = reduce(combine, map(mapped, sorted(results.glob("*.result"))))
             shutil.rmtree(results, ignore_errors=True)
         return found
 
-    def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Ints]:
+    def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Longs]:
         """Return the distinct rows of words, sorted, and how many subscribers have each."""
 
         def counted(_rows: S, words: Words) -> pa.RecordBatch:
@@ -98,10 +97,10 @@ class SparkTable(Generic[S]):
         order = np.lexsort(words.T[::-1])
         return words[order], found.column("n").to_numpy()[order]
 
-    def sums(self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]) -> Callable[[int], Counted]:
+    def sums(self, rows_of: Callable[[S], tuple[Longs, Longs, Longs]]) -> Callable[[int], Counted]:
         """Sum rows of (group, item, count); return a function that gives a group's items, sums."""
 
-        def as_batch(_rows: S, found: tuple[Ints, Ints, Ints]) -> pa.RecordBatch:
+        def as_batch(_rows: S, found: tuple[Longs, Longs, Longs]) -> pa.RecordBatch:
             return _batch(SUMS, found[0].astype(np.int32), *found[1:])
 
         table = self._scratch(f"sums-{uuid4().hex}")
@@ -118,10 +117,10 @@ class SparkTable(Generic[S]):
 
         return of_group
 
-    def ids_at(self, spot_of: Callable[[S], Targets], spot: Ints, place: Ints) -> Ints:
+    def ids_at(self, spot_of: Callable[[S], Ints], spot: Longs, place: Longs) -> Longs:
         """Return the ids that have `place` smaller ids in the same spot."""
 
-        def in_spots(rows: S, spots: Targets) -> pa.RecordBatch:
+        def in_spots(rows: S, spots: Ints) -> pa.RecordBatch:
             here = np.flatnonzero(spots >= 0)
             return _batch(SPOTS, spots[here], rows.ids[here].astype(np.int32))
 
@@ -137,8 +136,8 @@ class SparkTable(Generic[S]):
         return ids
 
     def fit(
-        self, target_of: Callable[[S], Targets], loads: Ints, alpha: int, density: DensityTable
-    ) -> tuple[Boxes, Targets]:
+        self, target_of: Callable[[S], Ints], loads: Longs, alpha: int, density: DensityTable
+    ) -> tuple[Boxes, Ints]:
         """Return at most alpha boxes for each target around its rows, and the target of each box.
 
         A target with many rows gets only the outermost boxes of each batch, which is enough for a
@@ -146,7 +145,7 @@ class SparkTable(Generic[S]):
         """
         many = np.flatnonzero(loads > MOST_BOXES)
 
-        def boxes_of(rows: S, target: Targets) -> pa.RecordBatch:
+        def boxes_of(rows: S, target: Ints) -> pa.RecordBatch:
             corners = Boxes(rows.low, rows.high).corners
             few = (target >= 0) & ~np.isin(target, many)
             kept = [(target[few], corners[few])]
@@ -211,15 +210,6 @@ class SparkTable(Generic[S]):
         plan.unlink(missing_ok=True)
 
 
-def _write_result(directory: Path, value: Any) -> None:
-    """Write the result of this task; one that is run again replaces it."""
-    context = TaskContext.get()
-    assert context is not None
-    draft = directory / f".{uuid4().hex}"
-    ship(draft, value)
-    draft.replace(directory / str(context.partitionId()))
-
-
 def schema_of(kind: type[SubscriberRows]) -> StructType:
     """Return the columns of a type of rows; ids are in the column `subscriber`."""
     return _schema(["subscriber", *(field.name for field in fields(kind)[1:])])
@@ -264,11 +254,11 @@ def _batch(schema: StructType, *columns: npt.NDArray[Any]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(map(_column, columns)), schema.names)
 
 
-def _box_batch(target: npt.NDArray[Any], corners: npt.NDArray[np.float64]) -> pa.RecordBatch:
+def _box_batch(target: npt.NDArray[Any], corners: Floats) -> pa.RecordBatch:
     place = np.arange(len(corners), dtype=np.int32)
     return _batch(TARGET_BOXES, target.astype(np.int32), place, corners[:, 0], corners[:, 1])
 
 
-def _corners_in(rows: pa.Table) -> npt.NDArray[np.float64]:
+def _corners_in(rows: pa.Table) -> Floats:
     low, high = (_array_in(rows.column(name).combine_chunks()) for name in ("low", "high"))
     return np.stack((low, high), axis=1)

@@ -18,7 +18,7 @@ from meshwright.content.problem.density_file import density_of
 from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.density import Density
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import ProblemSummary
 from meshwright.runtime import engines
 from meshwright.storage import open_dataset
 from meshwright.storage.versions import Pin

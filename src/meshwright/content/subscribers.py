@@ -19,30 +19,26 @@ from meshwright.content.boxes import Boxes, fit_groups
 from meshwright.content.methods.flow import group_rows
 from meshwright.content.problem.kernels.latency import mark_in_time
 from meshwright.model.density import DensityTable
-from meshwright.model.problem import Problem
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import Problem, ProblemSummary
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs, Words
 from meshwright.runtime.threads import in_parts
 
 if TYPE_CHECKING:
     from meshwright.content.spark_subscribers import SparkTable
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]  # rows of bits, 64 a word, the lowest bit first
-Targets = npt.NDArray[np.int32]
-Counted = tuple[Ints, Ints]  # items, and a count of each
+Counted = tuple[Longs, Longs]  # items, and a count of each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubscriberRows:
     """Rows of subscribers: all of them, a batch or a sample."""
 
-    ids: Ints  # int64[n]
+    ids: Longs  # int64[n]
     location: Floats  # float64[n, network dimensions]
     low: Floats  # float64[n, event dimensions], corners of the subscriptions
     high: Floats
     max_delay: Floats  # float64[n]
-    broker: Targets  # int32[n], the broker that each is at, -1 for none
+    broker: Ints  # int32[n], the broker that each is at, -1 for none
 
     @property
     def size(self) -> int:
@@ -54,7 +50,7 @@ class SubscriberRows:
         """The arrays, in the order of the fields."""
         return tuple(getattr(self, field.name) for field in fields(self))
 
-    def pick(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
+    def pick(self, rows: npt.NDArray[np.intp] | Bools) -> Self:
         """Return some of the rows."""
         return type(self)(*(column[rows] for column in self.columns))
 
@@ -79,12 +75,12 @@ class InMemory(Generic[S]):
         del combine
         return summarize(self.rows)
 
-    def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Ints]:
+    def count(self, words_of: Callable[[S], Words]) -> tuple[Words, Longs]:
         """Return the distinct rows of words, sorted, and how many subscribers have each."""
         masks, _, counts = group_rows(words_of(self.rows))
         return masks, counts
 
-    def sums(self, rows_of: Callable[[S], tuple[Ints, Ints, Ints]]) -> Callable[[int], Counted]:
+    def sums(self, rows_of: Callable[[S], tuple[Longs, Longs, Longs]]) -> Callable[[int], Counted]:
         """Sum rows of (group, item, count); return a function that gives a group's items, sums.
 
         The rows of a batch are distinct and sorted.
@@ -97,19 +93,19 @@ class InMemory(Generic[S]):
 
         return of_group
 
-    def ids_at(self, spot_of: Callable[[S], Targets], spot: Ints, place: Ints) -> Ints:
+    def ids_at(self, spot_of: Callable[[S], Ints], spot: Longs, place: Longs) -> Longs:
         """Return the ids that have `place` smaller ids in the same spot.
 
         `spot_of` gives the spot of each row, -1 for none.
         """
         spots = spot_of(self.rows)
         order = np.lexsort((self.rows.ids, spots))
-        found: Ints = self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
+        found: Longs = self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
         return found
 
     def fit(
-        self, target_of: Callable[[S], Targets], loads: Ints, alpha: int, density: DensityTable
-    ) -> tuple[Boxes, Targets]:
+        self, target_of: Callable[[S], Ints], loads: Longs, alpha: int, density: DensityTable
+    ) -> tuple[Boxes, Ints]:
         """Return at most alpha boxes for each target around its rows, and the target of each box.
 
         `target_of` gives the target of each row, -1 for none; `loads` counts the rows by target.
@@ -134,7 +130,7 @@ class Leaves(NamedTuple):
 
     location: Floats  # float64[n_leaves, network dimensions]
     down: Floats  # float64[n_leaves], latency from the publisher
-    place: Targets  # int32[n_brokers + 1], the place of each broker among the leaves, or -1
+    place: Ints  # int32[n_brokers + 1], the place of each broker among the leaves, or -1
 
     def in_time(self, rows: SubscriberRows, least_delay: float = 0.0) -> Words:
         """Return the leaves in time of each subscriber, as bits.
@@ -151,7 +147,7 @@ class Leaves(NamedTuple):
         in_parts(mark, rows.size)
         return found
 
-    def of(self, broker: npt.NDArray[np.integer]) -> Targets:
+    def of(self, broker: npt.NDArray[np.integer]) -> Ints:
         """Return the place of brokers among the leaves, -1 for all that are not leaves."""
         n_brokers = len(self.place) - 1
         return self.place[np.where((broker >= 0) & (broker < n_brokers), broker, n_brokers)]
@@ -164,13 +160,13 @@ def leaves_of(problem: ProblemSummary) -> Leaves:
     return Leaves(problem.leaf_location, problem.leaf_down, place)
 
 
-def unpack(words: Words, n_bits: int) -> npt.NDArray[np.bool_]:
+def unpack(words: Words, n_bits: int) -> Bools:
     """Return rows of bits as rows of booleans."""
     octets = np.ascontiguousarray(words).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=n_bits, bitorder="little").view(np.bool_)
 
 
-def pack(rows: npt.NDArray[np.bool_]) -> Words:
+def pack(rows: Bools) -> Words:
     """Return rows of booleans as rows of bits."""
     wide = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 64)))
     return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)

@@ -7,22 +7,3 @@ from meshwright.deploy.planner import plan
 from meshwright.deploy.read import Conf, read_conf
 from meshwright.deploy.restart import Change, Step, compare_confs, restart_order
 from meshwright.deploy.validate import validate
-
-__all__ = [
-    "Broker",
-    "Change",
-    "Conf",
-    "Line",
-    "Plan",
-    "Route",
-    "Step",
-    "compare_confs",
-    "plan",
-    "read_conf",
-    "read_inventory",
-    "read_plan",
-    "read_publishers",
-    "restart_order",
-    "validate",
-    "write_conf",
-]

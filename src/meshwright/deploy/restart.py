@@ -8,11 +8,11 @@ started last; a stopped broker closes none.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from meshwright.deploy.inventory import is_hash_of
 from meshwright.deploy.read import BrokerConf, Conf, read_conf
@@ -40,10 +40,6 @@ class Change:
     restarted: tuple[str, ...]  # brokers whose mosquitto.conf says something else
     reloaded: tuple[str, ...]  # brokers of which only the users or their rights change
     steps: tuple[Step, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change for JSON."""
-        return asdict(self)
 
 
 def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change:

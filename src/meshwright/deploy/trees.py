@@ -21,6 +21,7 @@ from meshwright.deploy.kernels import trees as kernels
 from meshwright.deploy.plan import neighbours, search
 from meshwright.errors import unknown_choice
 from meshwright.model.instance import Instance, subscribers_of
+from meshwright.model.overlay import linked_parts
 from meshwright.patterns.filters import is_filter, nearest, wider_filters
 
 Edge = tuple[int, int]  # u < v
@@ -179,7 +180,7 @@ class _Grower:
         flags = np.zeros(len(links), np.bool_)
         if forced:
             flags[np.searchsorted(links, [self.edge_id[edge] for edge in forced])] = True
-        part_of = kernels.components(len(nodes), u, v)
+        part_of = linked_parts(len(nodes), np.column_stack((u, v)))
         chosen = np.zeros(len(links), np.bool_)
         for part in np.unique(part_of):
             some, here = np.flatnonzero(part_of == part), np.flatnonzero(part_of[u] == part)

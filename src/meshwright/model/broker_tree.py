@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.names import NumberedNames
+from meshwright.runtime.arrays import Floats, Ints
 
 CAPACITY_TOLERANCE = 1e-6  # how far from 1 the capacities may sum
 
@@ -24,10 +24,10 @@ class BrokerTree:
     (0, [1, 2], [0.0, 0.5, 0.5], [0.0, 1.0, 4.0])
     """
 
-    parent: npt.NDArray[np.int32]  # int32[brokers]
-    location: npt.NDArray[np.float64]  # float64[brokers, network dimensions]
+    parent: Ints  # int32[brokers]
+    location: Floats  # float64[brokers, network dimensions]
     # float64[brokers], fractions that sum to 1 over the leaves; empty for equal ones
-    capacity: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    capacity: Floats = field(default_factory=lambda: np.zeros(0))
     names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -83,24 +83,24 @@ class BrokerTree:
         return int(np.flatnonzero(self.parent < 0)[0])
 
     @cached_property
-    def children(self) -> tuple[npt.NDArray[np.int32], ...]:
+    def children(self) -> tuple[Ints, ...]:
         """The children of each broker, by id."""
         by_parent = np.argsort(self.parent, kind="stable").astype(np.int32)
         first = np.searchsorted(self.parent[by_parent], np.arange(self.n_brokers))
         return tuple(np.split(by_parent, first)[1:])
 
     @cached_property
-    def order(self) -> npt.NDArray[np.int32]:
+    def order(self) -> Ints:
         """The brokers from the publisher down, each after its parent."""
         return np.array(self._subtree(self.publisher), np.int32)
 
     @cached_property
-    def leaves(self) -> npt.NDArray[np.int32]:
+    def leaves(self) -> Ints:
         """The ids of the brokers that subscribers attach to."""
         return np.setdiff1d(np.arange(self.n_brokers, dtype=np.int32), self.parent)
 
     @cached_property
-    def down(self) -> npt.NDArray[np.float64]:
+    def down(self) -> Floats:
         """The latency from the publisher down the tree to each broker."""
         latency = np.zeros(len(self.parent))
         for broker in self.order[1:].tolist():
@@ -110,14 +110,14 @@ class BrokerTree:
         return latency
 
     @cached_property
-    def depth(self) -> npt.NDArray[np.int32]:
+    def depth(self) -> Ints:
         """The number of hops from the publisher to each broker."""
         depth = np.zeros(len(self.parent), np.int32)
         for broker in self.order[1:].tolist():
             depth[broker] = depth[self.parent[broker]] + 1
         return depth
 
-    def leaves_below(self, broker: int) -> npt.NDArray[np.int32]:
+    def leaves_below(self, broker: int) -> Ints:
         """Return the ids of the leaves in a broker's subtree; a leaf's subtree is itself."""
         return np.intersect1d(self._subtree(broker), self.leaves).astype(np.int32)
 

@@ -6,17 +6,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.errors import InputError
+from meshwright.runtime.arrays import Floats, Longs
 
 
 class DensityTable(NamedTuple):
     """A density in the form that kernels read; without a grid, they measure volumes."""
 
-    edges: npt.NDArray[np.float64]  # float64[all edges], one dimension after another
-    first: npt.NDArray[np.int64]  # int64[d + 1], where each dimension's edges begin, and the end
-    below: npt.NDArray[np.float64]  # float64[corners], the measure below each grid corner
+    edges: Floats  # float64[all edges], one dimension after another
+    first: Longs  # int64[d + 1], where each dimension's edges begin, and the end
+    below: Floats  # float64[corners], the measure below each grid corner
 
 
 def no_density(n_dimensions: int) -> DensityTable:
@@ -35,8 +35,8 @@ class Density:
     [0.0, 2.0, 3.0]
     """
 
-    edges: Sequence[npt.NDArray[np.float64]]  # per dimension, rising
-    values: npt.NDArray[np.float64]  # one axis per dimension
+    edges: Sequence[Floats]  # per dimension, rising
+    values: Floats  # one axis per dimension
 
     def __post_init__(self) -> None:
         edges = tuple(np.array(axis, np.float64) for axis in self.edges)

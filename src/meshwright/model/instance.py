@@ -12,11 +12,9 @@ import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, open_dataset, read_table
 from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 PAIRS_AT_ONCE = 1 << 20
 MOST_IDS = 2**31 - 2  # ids are int32, and one value stays free

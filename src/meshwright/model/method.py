@@ -14,9 +14,8 @@ from meshwright.errors import InputError, unknown_choice
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What a method is for, where its function is, and which parameters it takes."""
+    """Where the function of a method is, and which parameters it takes."""
 
-    summary: str
     function: str  # "package.module:function"
     defaults: Mapping[str, Any] = field(default_factory=dict)  # every parameter, with its default
     budget: str | None = None  # the parameter that must be given

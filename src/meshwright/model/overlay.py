@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, frozen
+from meshwright.model.instance import Instance, frozen
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage.digest import pack
 
 
@@ -71,7 +71,7 @@ class Overlay:
         return len(self.edges)
 
     @property
-    def degrees(self) -> npt.NDArray[np.int64]:
+    def degrees(self) -> Longs:
         """The number of links of each node."""
         return np.bincount(self.edges.ravel(), minlength=self.instance.n_nodes)
 
@@ -169,3 +169,13 @@ def count_repeated(u: Ints, v: Ints) -> int:
     pairs = pack(u, v)
     pairs.sort()  # a fraction of the time that np.unique takes, which hashes
     return int(np.count_nonzero(pairs[1:] == pairs[:-1]))
+
+
+def linked_parts(n: int, edges: Ints | Longs) -> Longs:
+    """Return the part that each of n nodes is in: numbers of what the edges join, from 0 on."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
+    part: Longs = connected_components(graph, directed=False)[1].astype(np.int64)
+    return part

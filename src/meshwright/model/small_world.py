@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, frozen
+from meshwright.model.instance import Instance, frozen
 from meshwright.model.overlay import Overlay, distinct_edges, gains_of
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage.digest import pack
 
 
@@ -107,7 +108,7 @@ def count_phases(n: int) -> int:
     return max(n - 1, 0).bit_length()
 
 
-def phase_bounds(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def phase_bounds(n: int) -> tuple[Longs, Longs]:
     """Return for each phase its nearest distance, and the first one behind it."""
     nearest = np.int64(1) << np.arange(count_phases(n), dtype=np.int64)
     return nearest, np.minimum(2 * nearest, n)

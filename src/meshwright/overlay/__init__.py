@@ -7,22 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-import numpy.typing as npt
-
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay.methods import METHODS, SMALL_WORLDS, fill_parameters
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from meshwright.overlay.greedy.rule import Engine
 
-FindBounds = Callable[[Instance, npt.NDArray[np.int32]], Bounds]
+FindBounds = Callable[[Instance, Ints], Bounds]
 
 
 @overload

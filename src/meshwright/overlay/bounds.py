@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Components, join_all, new_components, new_counters
 from meshwright.model.overlay import Bounds
 from meshwright.overlay.kernels import bounds as kernel
-from meshwright.runtime.kernels.bits import Words, new_words, set_bits
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.threads import in_parts
 
 
@@ -25,7 +24,7 @@ from meshwright.runtime.threads import in_parts
 class Profile:
     """The gains of all pairs at one time, and the neighbours that nodes need."""
 
-    histogram: npt.NDArray[np.int64]  # pairs by gain
+    histogram: Longs  # pairs by gain
     best_sum: int  # over the nodes, the sum of their `max_degree` largest gains
     needed_sum: int  # over the nodes, the neighbours each needs at least; 0 if not computed
     needed_max: int  # the most that a node needs at least
@@ -46,7 +45,7 @@ class Profile:
 NOTHING = Profile(np.zeros(1, dtype=np.int64), 0, 0, 0)
 
 
-def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
+def find_bounds(instance: Instance, edges: Ints) -> Bounds:
     """Return the bounds for the overlay's own budget: its edges, its maximum degree.
 
     Cost: two or three walks over the incidences, on all processors.
@@ -54,12 +53,10 @@ def find_bounds(instance: Instance, edges: npt.NDArray[np.int32]) -> Bounds:
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
     max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-    words = new_words(instance.n_nodes, instance.n_topics, instance.n_subscriptions)
-    set_bits(words, instance.indptr, instance.topics)
-    before = _profile_here(components, max_degree, words)
+    before = _profile_here(components, max_degree, needs=True)
     mu = int(join_all(components, edges).sum(dtype=np.int64))
     partial = 0 < mu < mu_full
-    after = _profile_here(components, max_degree) if partial else None
+    after = _profile_here(components, max_degree, needs=False) if partial else None
     return bounds_of(before, after, mu, mu_full, len(edges))
 
 
@@ -84,41 +81,32 @@ def bounds_of(
 
 
 def profile(
-    components: Components,
-    max_degree: int,
-    first: int,
-    last: int,
-    *,
-    needs: bool,
-    words: Words | None = None,
+    components: Components, max_degree: int, first: int, last: int, *, needs: bool
 ) -> Profile:
     """Return the profile of the pairs of the nodes from `first` to `last`.
 
-    With `needs`, before the first edge, also what nodes need; `words` make this faster.
+    With `needs`, before the first edge, also what nodes need.
     """
     sizes = np.diff(components.indptr)
-    if words is None:
-        words = np.zeros((0, len(sizes)), dtype=np.uint64)
     needed = np.zeros(len(sizes), dtype=np.int64)
     counts = new_counters(len(sizes), int(sizes.max(initial=0)))
-    scan = kernel.ProfileScan(max_degree, needs, len(words) > 0, words, needed, counts)
+    scan = kernel.ProfileScan(max_degree, needs, needed, counts)
     histogram, best_sum = kernel.gain_profile(components, scan, first, last)
     return Profile(histogram, int(best_sum), int(needed.sum()), int(needed.max(initial=0)))
 
 
-def _profile_here(components: Components, max_degree: int, words: Words | None = None) -> Profile:
-    """Return the profile of all pairs, on all processors; with `words` before the first edge."""
+def _profile_here(components: Components, max_degree: int, *, needs: bool) -> Profile:
+    """Return the profile of all pairs, on all processors."""
     found: list[Profile] = []
 
     def work(first: int, last: int) -> None:
-        needs = words is not None
-        found.append(profile(components, max_degree, first, last, needs=needs, words=words))
+        found.append(profile(components, max_degree, first, last, needs=needs))
 
     in_parts(work, len(components.indptr) - 1)
     return reduce(Profile.plus, found, NOTHING)
 
 
-def _largest(histogram: npt.NDArray[np.int64], count: int) -> int:
+def _largest(histogram: Longs, count: int) -> int:
     """Return the sum of the `count` largest gains."""
     total = 0
     for gain in range(len(histogram) - 1, 0, -1):
@@ -128,7 +116,7 @@ def _largest(histogram: npt.NDArray[np.int64], count: int) -> int:
     return total
 
 
-def _fewest_edges(histogram: npt.NDArray[np.int64], target: int) -> int:
+def _fewest_edges(histogram: Longs, target: int) -> int:
     """Return the fewest gains that sum to at least `target`."""
     edges = 0
     for gain in range(len(histogram) - 1, 0, -1):

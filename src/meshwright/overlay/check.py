@@ -6,10 +6,8 @@ the engine that designed the overlay.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +15,14 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Ints, Longs
 from meshwright.model.overlay import count_repeated
 from meshwright.overlay.dataset import is_small_world, world_findings
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
 from meshwright.overlay.methods import SMALL_WORLDS
 from meshwright.overlay.topics import evaluate_range, sub_overlays
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import Progress, no_progress
-from meshwright.runtime.ship import received, ship
+from meshwright.runtime.tasks import Batches, numbers_in, received, ship
 from meshwright.runtime.threads import cut
 from meshwright.storage import (
     Manifest,
@@ -58,10 +56,6 @@ class Evaluation:
     diameters: tuple[tuple[int, int], ...]  # (diameter, how many topics), connected topics only
     property_1: bool | None  # whether a small world has Property 1; None for other overlays
     findings: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything for programs."""
-        return asdict(self)
 
 
 def check(
@@ -134,13 +128,12 @@ def _evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) 
         shipped = scratch / "sub-overlays"
         ship(shipped, graph)
 
-        def search(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    first, last = int(cuts[number]), int(cuts[number + 1])
-                    rows = evaluate_range(received(shipped), first, last)
-                    columns = np.column_stack((np.arange(first, last), rows)).astype(np.int32)
-                    yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns.T], COLUMNS)
+        def search(batches: Batches) -> Batches:
+            for number in numbers_in(batches):
+                first, last = int(cuts[number]), int(cuts[number + 1])
+                rows = evaluate_range(received(shipped), first, last)
+                columns = np.column_stack((np.arange(first, last), rows)).astype(np.int32)
+                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns.T], COLUMNS)
 
         table = spark.range(0, n_parts, 1, n_parts).mapInArrow(search, schema).toArrow()
     return {name: table.sort_by("topic").column(name).to_numpy() for name in COLUMNS}

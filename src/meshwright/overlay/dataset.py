@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, Longs
+from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
 
 WORLD_TABLES = ("ring", "fingers")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meshwright.model.instance import Ints, Longs
 from meshwright.model.kernels.graphs import group_by_key
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.kernels import topics as kernel
 from meshwright.overlay.kernels.topics import SubOverlays
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.threads import in_parts
 
 EXACT_UP_TO = 20_000  # nodes of a component; above that its diameter might take too long

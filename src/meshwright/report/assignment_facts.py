@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.assignment import Assignment
 from meshwright.content.measures import delays_of_served
 from meshwright.content.problem import Problem
 from meshwright.content.subscribers import leaves_of, subscribers_of
 from meshwright.report.distributions import box, short, summary
+from meshwright.runtime.arrays import Floats
 from meshwright.storage import Manifest
 
 MOST_BOXES = 1_500  # subscriptions that are drawn
@@ -99,7 +99,7 @@ def triangle(assignments: list[dict[str, Any]]) -> dict[str, Any]:
     return {"corners": list(CORNERS), "largest": list(largest.values()), "shares": shares}
 
 
-def _rows(matrix: npt.NDArray[np.float64]) -> list[list[float]]:
+def _rows(matrix: Floats) -> list[list[float]]:
     return [[short(value, 5) for value in row] for row in matrix.tolist()]
 
 

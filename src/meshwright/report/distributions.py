@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.runtime.arrays import Floats
+
 MOST_POINTS = 240  # a curve of more points looks the same on any screen
 
 
@@ -57,7 +59,7 @@ def thin(size: int, also: Sequence[int] = ()) -> list[int]:
     return sorted({*kept.tolist(), *also})
 
 
-def knee(height: npt.NDArray[np.float64]) -> tuple[int, float]:
+def knee(height: Floats) -> tuple[int, float]:
     """Return the index where a rising curve is highest above the line of its ends, and how high.
 
     Examples

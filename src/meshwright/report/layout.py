@@ -6,14 +6,14 @@ equal links give equal pictures. Coordinates are whole numbers, 0 to `SIDE`.
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse.csgraph import shortest_path
 
+from meshwright.model.overlay import linked_parts
 from meshwright.report.kernels.drawing import Springs, separate, settle
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 
-Floats = npt.NDArray[np.float64]
-Points = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+Points = tuple[Ints, Ints]
 
 SIDE = 10_000
 PIVOTS = 24
@@ -24,16 +24,10 @@ ASPECT = 1.6  # of screens
 GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by it never repeats a direction
 
 
-def linked_parts(n: int, edges: npt.NDArray[np.int32]) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of connected parts of n nodes, and the part that each node is in."""
-    graph = coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
-    n_parts, part = connected_components(graph, directed=False)
-    return n_parts, part.astype(np.int64)
-
-
-def force_layout(n: int, edges: npt.NDArray[np.int32]) -> Points:
+def force_layout(n: int, edges: Ints) -> Points:
     """Return the places of n nodes, linked ones near each other; separate parts in rows."""
-    n_parts, part = linked_parts(n, edges)
+    part = linked_parts(n, edges)
+    n_parts = int(part.max(initial=-1)) + 1
     if n_parts < 2:
         return _fit(*_settled(n, edges))[0]
     x, y = np.zeros(n), np.zeros(n)
@@ -51,7 +45,7 @@ def force_layout(n: int, edges: npt.NDArray[np.int32]) -> Points:
     return _fit(x, y)[0]
 
 
-def _settled(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+def _settled(n: int, edges: Ints) -> tuple[Floats, Floats]:
     """Return the places of connected nodes."""
     x, y = _sketch(n, edges)
     mass = 1.0 + np.minimum(np.bincount(edges.ravel(), minlength=n), 40) * 0.5
@@ -60,7 +54,7 @@ def _settled(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
     return _turned(x, y)
 
 
-def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
+def _in_rows(x: Floats, y: Floats, parts: list[Longs]) -> None:
     """Move separate parts into rows, the largest first. Written: x, y."""
     wide = np.array([np.ptp(x[nodes]) + GAP for nodes in parts])
     tall = np.array([np.ptp(y[nodes]) + GAP for nodes in parts])
@@ -82,9 +76,7 @@ def _in_rows(x: Floats, y: Floats, parts: list[npt.NDArray[np.int64]]) -> None:
         top += height
 
 
-def disc_layout(
-    radius: Floats, edges: npt.NDArray[np.int32], weight: Floats
-) -> tuple[Points, npt.NDArray[np.int32]]:
+def disc_layout(radius: Floats, edges: Ints, weight: Floats) -> tuple[Points, Ints]:
     """Return the places of discs that do not overlap, and their radii in the same unit."""
     x, y = _sketch(len(radius), edges)
     scale = float(np.sqrt(np.mean(radius**2))) if len(radius) else 1.0
@@ -102,7 +94,7 @@ def disc_layout(
     return points, np.maximum(1, size / side * SIDE).astype(np.int32)
 
 
-def ring_layout(order: npt.NDArray[np.int32]) -> Points:
+def ring_layout(order: Ints) -> Points:
     """Return places on a circle; `order` lists the nodes around it."""
     n = len(order)
     angle = np.empty(n)
@@ -110,7 +102,7 @@ def ring_layout(order: npt.NDArray[np.int32]) -> Points:
     return _fit(np.cos(angle), np.sin(angle))[0]
 
 
-def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+def _sketch(n: int, edges: Ints) -> tuple[Floats, Floats]:
     """Return a first layout: the two main components of the distances to some pivots."""
     turn = np.arange(n) * GOLDEN
     spiral = np.sqrt(np.arange(n) + 0.5)
@@ -142,7 +134,7 @@ def _sketch(n: int, edges: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
     return first + 0.1 * x, second + 0.1 * y
 
 
-def _gathered(x: Floats, y: Floats, linked: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _gathered(x: Floats, y: Floats, linked: Bools) -> tuple[Floats, Floats]:
     """Return the points with unlinked ones moved nearer, as no link holds them."""
     if linked.all() or not linked.any():
         return x, y

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+
+from meshwright.runtime.arrays import Longs
 
 HERE = Path(__file__).parent / "page"
 SCRIPTS = (
@@ -206,7 +207,7 @@ def packed(value: Any) -> Any:
     return [packed(part) for part in value]
 
 
-def encoded(numbers: npt.NDArray[np.int64]) -> str:
+def encoded(numbers: Longs) -> str:
     """Return whole numbers as text, packed."""
     steps = np.diff(numbers, prepend=0)
     zigzag = ((steps << 1) ^ (steps >> 63)).astype(np.uint64)

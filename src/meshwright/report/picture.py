@@ -12,13 +12,12 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from meshwright.model.instance import Instance
-from meshwright.model.overlay import Overlay
+from meshwright.model.overlay import Overlay, linked_parts
 from meshwright.model.small_world import SmallWorld
 from meshwright.report.distributions import short
 from meshwright.report.kernels.drawing import move_nodes
-from meshwright.report.layout import disc_layout, force_layout, linked_parts, ring_layout
-
-Ints = npt.NDArray[np.int64]
+from meshwright.report.layout import disc_layout, force_layout, ring_layout
+from meshwright.runtime.arrays import Ints, Longs
 
 MOST_NODES = 2_000  # above that a picture of nodes is a hairball
 MOST_LINKS = 30_000
@@ -61,26 +60,26 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
     }
 
 
-def overlay_parts(overlay: Overlay) -> Ints:
+def overlay_parts(overlay: Overlay) -> Longs:
     """Return the connected component of the overlay that each node is in."""
-    return linked_parts(overlay.instance.n_nodes, overlay.edges)[1]
+    return linked_parts(overlay.instance.n_nodes, overlay.edges)
 
 
-def count_distinct(key: npt.NDArray[Any], value: Ints, n_keys: int) -> Ints:
+def count_distinct(key: npt.NDArray[Any], value: Longs, n_keys: int) -> Longs:
     """Return how many different values go with each of the keys 0 to n_keys - 1."""
     n_values = int(value.max(initial=0)) + 1
     pairs = np.unique(key.astype(np.int64) * n_values + value)
     return np.bincount(pairs // n_values, minlength=n_keys)
 
 
-def heads(overlay: Overlay, group: Ints) -> list[str]:
+def heads(overlay: Overlay, group: Longs) -> list[str]:
     """Return the name of each group: that of its node with the most links."""
     order = np.lexsort((-overlay.degrees, group))
     first = order[np.unique(group[order], return_index=True)[1]]
     return [overlay.instance.node_names[v] for v in first.tolist()]
 
 
-def common_topics(instance: Instance, group: Ints) -> dict[str, list[Any]]:
+def common_topics(instance: Instance, group: Longs) -> dict[str, list[Any]]:
     """Return the topic of each group whose share of subscribers exceeds that of all nodes most."""
     size = np.bincount(group)
     node = np.repeat(np.arange(instance.n_nodes), np.diff(instance.indptr))
@@ -101,7 +100,7 @@ def common_topics(instance: Instance, group: Ints) -> dict[str, list[Any]]:
     }
 
 
-def find_groups(n: int, edges: npt.NDArray[np.int32], most: int = MOST_GROUPS) -> Ints:
+def find_groups(n: int, edges: Ints, most: int = MOST_GROUPS) -> Longs:
     """Return the group of each node, numbered by falling size, then by smallest node."""
     group = np.arange(n)
     size = np.ones(n, np.int64)
@@ -123,16 +122,14 @@ def find_groups(n: int, edges: npt.NDArray[np.int32], most: int = MOST_GROUPS) -
     return _by_size(_merge_small(group, graph, size, most, largest))
 
 
-def ring_groups(order: npt.NDArray[np.int32], most: int = MOST_GROUPS) -> Ints:
+def ring_groups(order: Ints, most: int = MOST_GROUPS) -> Longs:
     """Return the group of each node: consecutive stretches of a ring, numbered around it."""
     group = np.empty(len(order), np.int64)
     group[order] = np.arange(len(order)) * min(most, len(order)) // max(len(order), 1)
     return group
 
 
-def links_between(
-    group: Ints, edges: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
+def links_between(group: Longs, edges: Ints) -> tuple[Ints, Longs, Longs]:
     """Return the pairs of linked groups, the links of each pair, and the links inside groups."""
     n = int(group.max(initial=-1)) + 1
     a, b = group[edges[:, 0]], group[edges[:, 1]]
@@ -142,7 +139,7 @@ def links_between(
     return np.column_stack((pairs // max(n, 1), pairs % max(n, 1))).astype(np.int32), counts, inside
 
 
-def _merge_small(group: Ints, graph: csr_array, size: Ints, most: int, largest: int) -> Ints:
+def _merge_small(group: Longs, graph: csr_array, size: Longs, most: int, largest: int) -> Longs:
     """Merge the smallest groups, each into the one it has most links to, until `most` are left.
 
     Groups without links are merged with each other: separate components, drawn as one.
@@ -185,7 +182,7 @@ def _merge_small(group: Ints, graph: csr_array, size: Ints, most: int, largest: 
     return root[group]
 
 
-def _by_size(group: Ints) -> Ints:
+def _by_size(group: Longs) -> Longs:
     _, first, index, counts = np.unique(
         group, return_index=True, return_inverse=True, return_counts=True
     )

@@ -7,8 +7,8 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.runtime.arrays import Longs
 from meshwright.runtime.machine import cpu_count
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ PARTS = 128  # rows differ in cost, so there are many more parts than threads
 SMALLEST = 256  # a smaller part costs more to call than to run
 
 
-def cut(costs: npt.NDArray[np.int64], part: int) -> npt.NDArray[np.int64]:
+def cut(costs: Longs, part: int) -> Longs:
     """Return where parts of about equal cost begin, and where the last one ends."""
     before = np.cumsum(costs)
     marks = np.arange(part, int(before[-1]) if len(before) else 0, part)

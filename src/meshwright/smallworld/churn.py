@@ -22,12 +22,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, check_name
+from meshwright.model.instance import Instance, check_name
 from meshwright.model.small_world import SmallWorld, phase_bounds, small_world
 from meshwright.overlay.greedy.rule import reorder_nodes
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.smallworld.greedy import fill_by_interest
 from meshwright.smallworld.kernels.worlds import EMPTY, random_numbers
 from meshwright.smallworld.methods import plain_fingers
@@ -115,9 +115,7 @@ def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
     return int(np.argmax(with_new + np.roll(with_new, -1) - lost))
 
 
-def _repaired(
-    world: SmallWorld, instance: Instance, ring: Ints, moved: npt.NDArray[np.int64]
-) -> SmallWorld:
+def _repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) -> SmallWorld:
     """Return the world on another ring.
 
     `moved` is int64[n before]: where each old position is now, EMPTY if its node left.

@@ -7,7 +7,7 @@ for dense interests too: a table of all pairs takes more memory than a small wor
 
 import numpy as np
 
-from meshwright.model.instance import Instance, Ints, Subscribers
+from meshwright.model.instance import Instance, Subscribers
 from meshwright.model.kernels.components import join_all
 from meshwright.model.kernels.graphs import group_by_key
 from meshwright.model.small_world import count_phases, positions_of
@@ -21,6 +21,7 @@ from meshwright.overlay.greedy.kernels.rows import new_rows, new_scratch
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import EDGES_PER_CALL, ROW_CACHE
 from meshwright.overlay.greedy.rule import GreedyRun, Rule, rank_nodes, reorder_nodes
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import ProgressCallback
 from meshwright.runtime.threads import ScratchPool, in_parts
 from meshwright.smallworld.kernels import worlds as kernel

@@ -6,46 +6,38 @@ The letters name the links chosen by gain: S the short ones of the ring, L the l
 S the ring is random (RandomS), without L the fingers are Chord's or random (RandomL).
 """
 
-import numpy as np
-import numpy.typing as npt
+from functools import partial
 
-from meshwright.model.instance import Instance, Ints
+import numpy as np
+
+from meshwright.model.instance import Instance
 from meshwright.model.small_world import phase_bounds
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import ProgressCallback
 from meshwright.smallworld.greedy import gswico_fingers, gswico_ring
 from meshwright.smallworld.kernels.worlds import random_numbers
 
-RingAndFingers = tuple[Ints, Ints]
 
-
-def greedy_world(
-    instance: Instance, *, seed: int, on_progress: ProgressCallback | None = None
-) -> RingAndFingers:
-    """Return the ring and fingers of `sl` (GSwicoSL), both by gain; nothing is random."""
-    del seed
-    ring = gswico_ring(instance, on_progress)
-    return ring, gswico_fingers(instance, ring, on_progress)
-
-
-def greedy_ring_world(
-    instance: Instance, *, fingers: str, seed: int, on_progress: ProgressCallback | None = None
-) -> RingAndFingers:
-    """Return the parts of `s`: a ring by gain, fingers that ignore the interests."""
-    return gswico_ring(instance, on_progress), plain_fingers(instance.n_nodes, fingers, seed)
-
-
-def greedy_finger_world(
-    instance: Instance, *, seed: int, on_progress: ProgressCallback | None = None
-) -> RingAndFingers:
-    """Return the parts of `l`: a random ring, fingers by gain."""
-    ring = random_ring(instance.n_nodes, seed)
-    return ring, gswico_fingers(instance, ring, on_progress)
-
-
-def plain_world(instance: Instance, *, fingers: str, seed: int) -> RingAndFingers:
-    """Return the parts of `none`: a random ring, fingers that ignore the interests."""
+def make_world(
+    instance: Instance,
+    *,
+    by_gain: str,
+    fingers: str = "chord",
+    seed: int = 1,
+    on_progress: ProgressCallback | None = None,
+) -> tuple[Ints, Ints]:
+    """Return the ring and the fingers of a small world; `by_gain` holds the letters of its name."""
     n = instance.n_nodes
-    return random_ring(n, seed), plain_fingers(n, fingers, seed)
+    ring = gswico_ring(instance, on_progress) if "s" in by_gain else random_ring(n, seed)
+    if "l" in by_gain:
+        return ring, gswico_fingers(instance, ring, on_progress)
+    return ring, plain_fingers(n, fingers, seed)
+
+
+world_sl = partial(make_world, by_gain="sl")
+world_s = partial(make_world, by_gain="s")
+world_l = partial(make_world, by_gain="l")
+world_none = partial(make_world, by_gain="")
 
 
 def random_ring(n: int, seed: int) -> Ints:
@@ -95,6 +87,6 @@ def random_fingers(n: int, seed: int) -> Ints:
     return _at_distances(n, nearest + beyond.astype(np.int64))
 
 
-def _at_distances(n: int, distances: npt.NDArray[np.int64]) -> Ints:
+def _at_distances(n: int, distances: Longs) -> Ints:
     """Return the position at a distance from each; `distances` are [n_phases] or [n, n_phases]."""
     return ((np.arange(n)[:, None] + distances) % max(n, 1)).astype(np.int32)

@@ -14,20 +14,3 @@ from meshwright.storage.store import (
     staging,
     write_table,
 )
-
-__all__ = [
-    "Manifest",
-    "Staging",
-    "command_line",
-    "find_input",
-    "open_dataset",
-    "read_column",
-    "read_manifest",
-    "read_parts",
-    "read_table",
-    "refuse_overwrite",
-    "scratch_beside",
-    "staging",
-    "workload_digest",
-    "write_table",
-]

@@ -18,20 +18,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from meshwright.runtime.arrays import Ints, Longs
 
 BLOCK_BITS = 8  # 256 ids: small enough to spread 10,000 nodes over a cluster, 32 bytes each
 BLOCK = 1 << BLOCK_BITS
 _FORMAT = b"meshwright workload 1\n"
 
 
-def pack(nodes: npt.NDArray[np.int32], topics: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+def pack(nodes: Ints, topics: Ints) -> Longs:
     """Return the pairs as one sortable integer each: ``node << 32 | topic``."""
     return (nodes.astype(np.int64) << 32) | topics.astype(np.int64)
 
 
-def unpack(pairs: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def unpack(pairs: Longs) -> tuple[Ints, Ints]:
     """Return the nodes and topics of packed pairs."""
     return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
@@ -43,7 +44,7 @@ class PairHasher:
         self._block = -1
         self._hash = hashlib.sha256()
 
-    def update(self, pairs: npt.NDArray[np.int64]) -> Iterator[tuple[int, bytes]]:
+    def update(self, pairs: Longs) -> Iterator[tuple[int, bytes]]:
         """Take the next pairs in order and yield the blocks they complete."""
         if len(pairs) == 0:
             return
@@ -63,7 +64,7 @@ class PairHasher:
             self._block = -1
 
 
-def name_blocks(ids: npt.NDArray[np.int32], names: pa.Array) -> Iterator[tuple[int, bytes]]:
+def name_blocks(ids: Ints, names: pa.Array) -> Iterator[tuple[int, bytes]]:
     """Yield the digest of each block of sorted ids and their names; a block must not be split."""
     if len(ids) == 0:
         return
@@ -99,7 +100,7 @@ def names_digest(names: pa.Array) -> str:
     return combine(name_blocks(np.arange(len(names), dtype=np.int32), names))
 
 
-def pairs_digest(pairs: npt.NDArray[np.int64]) -> str:
+def pairs_digest(pairs: Longs) -> str:
     """Return the digest of all packed pairs, sorted."""
     hasher = PairHasher()
     return combine([*hasher.update(pairs), *hasher.finish()])

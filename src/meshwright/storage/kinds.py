@@ -5,7 +5,7 @@ of nulls. What the values mean is checked where they are used.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from meshwright.errors import InputError
 
 MOST = 2**63 - 1
 
-# The types of columns; "?" allows nulls.
+# The types of columns, each with its test; "?" allows nulls.
 COLUMN_TYPES: dict[str, Callable[[Any], bool]] = {
     "int": pa.types.is_integer,
     "double": pa.types.is_floating,
@@ -40,154 +40,93 @@ FACT_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 class Kind(NamedTuple):
-    """One kind of dataset."""
+    """One kind of dataset. Columns and facts are listed as "name type, name type, ..."."""
 
     made_by: str  # the verb
-    tables: Mapping[str, Mapping[str, str]]  # table -> column -> type
-    facts: Mapping[str, str]  # name -> type
-    optional: Mapping[str, Mapping[str, str]] = {}  # tables that not every dataset has
+    tables: Mapping[str, str]  # table -> columns
+    facts: str
+    optional: Mapping[str, str] = {}  # tables that not every dataset has
 
 
 KINDS = {
     "workload": Kind(
         "ingest` or `meshwright generate",
         {
-            "subscriptions": {"node": "int", "topic": "int"},
-            "nodes": {"node": "int", "name": "string"},
-            "topics": {"topic": "int", "name": "string"},
-            "rejected": {"source": "string?", "record": "string?", "reason": "string"},
+            "subscriptions": "node int, topic int",
+            "nodes": "node int, name string",
+            "topics": "topic int, name string",
+            "rejected": "source string?, record string?, reason string",
         },
-        {
-            "n_nodes": "count",
-            "n_topics": "count",
-            "n_subscriptions": "count",
-            "n_rejected": "count",
-            "n_duplicates": "count",
-            "n_self_loops": "count",
-            "digest": "text",
-            "parameters": "map",
-        },
+        "n_nodes count, n_topics count, n_subscriptions count, n_rejected count, "
+        "n_duplicates count, n_self_loops count, digest text, parameters map",
     ),
     "overlay": Kind(
         "design",
-        {"edges": {"u": "int", "v": "int", "rank": "int", "gain": "int"}},
-        {
-            "workload": "text",
-            "workload_digest": "text",
-            "method": "text",
-            "parameters": "map",
-            "seed": "count?",
-            "seconds": "number",
-            "n_edges": "count",
-            "average_degree": "number",
-            "max_degree": "count",
-            "support": "number",
-            "connected": "flag",
-            "n_disconnected": "count",
-            "bounds": "map?",
-        },
-        {
-            "ring": {"position": "int", "node": "int"},
-            "fingers": {"node": "int", "phase": "int", "finger": "int"},
-        },
+        {"edges": "u int, v int, rank int, gain int"},
+        "workload text, workload_digest text, method text, parameters map, seed count?, "
+        "seconds number, n_edges count, average_degree number, max_degree count, support number, "
+        "connected flag, n_disconnected count, bounds map?",
+        {"ring": "position int, node int", "fingers": "node int, phase int, finger int"},
     ),
     "run": Kind(
         "simulate",
         {
-            "publications": {
-                "topic": "int",
-                "publisher": "int",
-                "deliveries": "int",
-                "missed": "int",
-                "overhead": "int",
-                "hops_mean": "double?",
-                "hops_max": "int?",
-            },
-            "load": {"node": "int", "sent": "int", "received": "int"},
+            "publications": "topic int, publisher int, deliveries int, missed int, overhead int, "
+            "hops_mean double?, hops_max int?",
+            "load": "node int, sent int, received int",
         },
-        {
-            "overlay_digest": "text",
-            "workload_digest": "text",
-            "method": "text",
-            "n_edges": "count",
-            "routing": "text",
-            "parameters": "map",
-            "totals": "map",
-            "busiest": "list",
-            "seconds": "number",
-        },
+        "overlay_digest text, workload_digest text, method text, n_edges count, routing text, "
+        "parameters map, totals map, busiest list, seconds number",
     ),
     "problem": Kind(
         "generate content` or `meshwright ingest content",
         {
-            "subscribers": {
-                "subscriber": "int",
-                "location": "box",
-                "low": "box",
-                "high": "box",
-                "max_delay": "double",
-            },
-            "brokers": {
-                "broker": "int",
-                "parent": "int?",
-                "location": "box",
-                "capacity": "double?",
-            },
+            "subscribers": "subscriber int, location box, low box, high box, max_delay double",
+            "brokers": "broker int, parent int?, location box, capacity double?",
         },
-        {
-            "n_subscribers": "count",
-            "n_brokers": "count",
-            "n_dimensions": "count",
-            "alpha": "count",
-            "beta": "number",
-            "beta_max": "number",
-            "parameters": "map",
-            "digest": "text",
-        },
+        "n_subscribers count, n_brokers count, n_dimensions count, alpha count, beta number, "
+        "beta_max number, parameters map, digest text",
     ),
     "assignment": Kind(
         "assign",
-        {
-            # Its checker lists what is missing.
-            "assignment": {"subscriber": "int?", "broker": "int?"},
-            "filters": {"broker": "int?", "low": "box?", "high": "box?"},
+        {  # its checker lists what is missing
+            "assignment": "subscriber int?, broker int?",
+            "filters": "broker int?, low box?, high box?",
         },
-        {
-            "problem": "text",
-            "problem_digest": "text",
-            "overrides": "map",
-            "method": "text",
-            "parameters": "map",
-            "seconds": "number",
-            "bandwidth": "number",
-            "feasible": "flag",
-            "violations": "map",
-        },
+        "problem text, problem_digest text, overrides map, method text, parameters map, "
+        "seconds number, bandwidth number, feasible flag, violations map",
     ),
 }
 
 
+def _types(listed: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the name, the type and whether null is allowed of each entry of a list."""
+    for entry in filter(None, listed.split(", ")):
+        name, kind = entry.split(" ")
+        yield name, kind.removesuffix("?"), kind.endswith("?")
+
+
 def check_facts(kind: str, facts: Mapping[str, Any]) -> None:
     """Raise InputError if a fact of a manifest is not of its type."""
-    for name, wanted in KINDS[kind].facts.items():
+    for name, wanted, nullable in _types(KINDS[kind].facts):
         if name not in facts:
             continue  # whoever needs it will say so
-        test, words = FACT_TYPES[wanted.removesuffix("?")]
+        test, words = FACT_TYPES[wanted]
         value = facts[name]
-        if not (value is None and wanted.endswith("?")) and not test(value):
+        if not (value is None and nullable) and not test(value):
             raise InputError(f"{name!r} must be {words}; it is {str(value)[:40]!r}")
 
 
 def check_columns(kind: str, table: str, schema: pa.Schema, path: Path) -> None:
     """Raise InputError unless a table has the columns of its kind, each of its type."""
-    for name, wanted in _columns(kind, table).items():
+    for name, wanted, _ in _columns(kind, table):
         if schema.names.count(name) != 1:
             raise InputError(
                 f"'{path}' is damaged: table {table!r} has the columns {', '.join(schema.names)}; "
                 f"{name!r} is needed once. Make the dataset again."
             )
         found = schema.field(name).type
-        if not COLUMN_TYPES[wanted.removesuffix("?")](found):
+        if not COLUMN_TYPES[wanted](found):
             raise InputError(
                 f"'{path}' is damaged: column {name!r} of table {table!r} is {found}, "
                 f"not {wanted}. Make the dataset again."
@@ -196,13 +135,13 @@ def check_columns(kind: str, table: str, schema: pa.Schema, path: Path) -> None:
 
 def check_nulls(kind: str, table: str, rows: pa.Table | pa.RecordBatch, path: Path) -> None:
     """Raise InputError for a null in a column that has none by its kind."""
-    for name, wanted in _columns(kind, table).items():
-        if name in rows.schema.names and not wanted.endswith("?") and rows.column(name).null_count:
+    for name, _, nullable in _columns(kind, table):
+        if name in rows.schema.names and not nullable and rows.column(name).null_count:
             raise InputError(
                 f"'{path}' is damaged: column {name!r} of table {table!r} has nulls. "
                 "Make the dataset again."
             )
 
 
-def _columns(kind: str, table: str) -> Mapping[str, str]:
-    return {**KINDS[kind].tables, **KINDS[kind].optional}.get(table, {})
+def _columns(kind: str, table: str) -> Iterator[tuple[str, str, bool]]:
+    return _types({**KINDS[kind].tables, **KINDS[kind].optional}.get(table, ""))

@@ -14,41 +14,34 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.runtime.machine import machine_memory
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
+from meshwright.runtime.tasks import Batches, numbers_in
 from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK, pack
+from meshwright.workload import tables
 from meshwright.workload.kernels import draws as kernel
-from meshwright.workload.kernels.social import Ints, Law, across, inside
-from meshwright.workload.names import Batches, numbered_names
+from meshwright.workload.kernels.social import Law, across, inside
+from meshwright.workload.names import numbered_names
 from meshwright.workload.social_law import SocialModel, law_of, n_communities
-from meshwright.workload.tables import (
-    KEYS,
-    PARTITION_ROWS,
-    pair_rows,
-    publish_workload,
-    write_distinct,
-    write_subscriptions,
-)
 
 FAMILIES = ("zipf", "unif", "expo")
 DRAWS = ("successive", "conditional")
 DEFAULT_RATE = 10.0
 N_STEPS = 2
-BLOCKS_AT_ONCE = 32  # 8,192 nodes a kernel call: a few MB of arrays
 PAIRS_AT_ONCE = 1 << 20  # of a community's users, a kernel call: 8 MB of relations at most
 DRAWS_AT_ONCE = 1 << 18
 TASKS_PER_PARTITION = 4  # communities take longer than draws
 
-Draw = Callable[[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+Draw = Callable[[int, int], tuple[Ints, Ints]]
 
 
 def generate(
@@ -77,25 +70,23 @@ def generate(
     low, high = subscriptions
     progress = progress or no_progress()
     draw_nodes = drawer(draw, weights, low, high, seed)
-    partitions = partitions or max(parallelism(spark), nodes * (low + high) // 2 // PARTITION_ROWS)
+    partitions = partitions or max(
+        parallelism(spark), nodes * (low + high) // 2 // tables.PARTITION_ROWS
+    )
     n_blocks = -(-nodes // BLOCK)
 
-    def pairs_of(batches: Batches) -> Iterator[Ints]:
-        for batch in batches:
-            blocks = batch.column(0).to_numpy()
-            for start in range(0, len(blocks), BLOCKS_AT_ONCE):
-                some = blocks[start : start + BLOCKS_AT_ONCE]  # consecutive, as spark.range is
-                first, end = int(some[0]) * BLOCK, min(nodes, (int(some[-1]) + 1) * BLOCK)
-                sizes, wanted = draw_nodes(first, end - first)
-                yield pack(np.repeat(np.arange(first, end, dtype=np.int32), sizes), wanted)
+    def pairs_of(batches: Batches) -> Iterator[Longs]:
+        for first, end in tables.id_ranges(batches, nodes):
+            sizes, wanted = draw_nodes(first, end - first)
+            yield pack(np.repeat(np.arange(first, end, dtype=np.int32), sizes), wanted)
 
     def draw_blocks(batches: Batches, results: Path) -> Batches:
-        return pair_rows(pairs_of(batches), results)
+        return tables.pair_rows(pairs_of(batches), results)
 
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
-            written = write_subscriptions(blocks, draw_blocks, stage)
+            written = tables.write_subscriptions(blocks, draw_blocks, stage)
         parameters = {
             "family": family,
             "nodes": nodes,
@@ -110,7 +101,9 @@ def generate(
             node_names = numbered_names(spark, "node", nodes, partitions)
             topic_names = numbered_names(spark, "topic", topics, partitions)
             facts = {"source": [f"generate {family}"], "parameters": parameters}
-            return publish_workload(stage, written, node_names, topic_names, partitions, facts)
+            return tables.publish_workload(
+                stage, written, node_names, topic_names, partitions, facts
+            )
 
 
 def generate_social(
@@ -127,18 +120,19 @@ def generate_social(
     firsts = piece_firsts(law)
     progress = progress or no_progress()
     n_expected = round(model.nodes * model.mean_degree)
-    partitions = partitions or max(parallelism(spark), n_expected // PARTITION_ROWS)
+    partitions = partitions or max(parallelism(spark), n_expected // tables.PARTITION_ROWS)
 
     def relations(batches: Batches) -> Batches:
-        for batch in batches:
-            for piece in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pydict({"key": piece_of_work(law, firsts, piece)})
+        for piece in numbers_in(batches):
+            yield pa.RecordBatch.from_pydict({"key": piece_of_work(law, firsts, piece)})
 
     with staging(Path(out), "workload", force=force) as stage:
         with progress.step(f"relating {model.nodes:,} users"):
             tasks = max(1, min(TASKS_PER_PARTITION * partitions, firsts[-1]))
-            keys = spark.range(0, firsts[-1], 1, tasks).mapInArrow(relations, KEYS)
-            written = write_distinct(keys, model.nodes, partitions, stage, drop_self_loops=True)
+            keys = spark.range(0, firsts[-1], 1, tasks).mapInArrow(relations, tables.KEYS)
+            written = tables.write_distinct(
+                keys, model.nodes, partitions, stage, drop_self_loops=True
+            )
         with progress.step("writing the names"):
             users = numbered_names(spark, "user", model.nodes, partitions)
             facts = {
@@ -146,12 +140,12 @@ def generate_social(
                 "source": ["generate social"],
                 "parameters": model.as_dict(),
             }
-            return publish_workload(stage, written, users, users, partitions, facts)
+            return tables.publish_workload(stage, written, users, users, partitions, facts)
 
 
 def popularity(
     family: str, n_topics: int, *, alpha: float | None = None, rate: float | None = None
-) -> kernel.Floats:
+) -> Floats:
     """Return each topic's weight q, by rank, topic 0 the most popular.
 
     Examples
@@ -182,7 +176,7 @@ def popularity(
     return np.asarray(ranks**-alpha)
 
 
-def drawer(draw: str, weights: kernel.Floats, low: int, high: int, seed: int) -> Draw:
+def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
     """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
     sizes = kernel.Sizes(seed, low, high)
     if draw == "successive":
@@ -238,7 +232,7 @@ def piece_firsts(law: Law) -> list[int]:
     return [0, *np.cumsum(counts).tolist()]
 
 
-def piece_of_work(law: Law, firsts: list[int], piece: int) -> Ints:
+def piece_of_work(law: Law, firsts: list[int], piece: int) -> Longs:
     """Return the packed subscriptions of one piece."""
     at = int(np.searchsorted(firsts, piece, side="right")) - 1
     if at == len(law.size):

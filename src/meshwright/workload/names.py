@@ -6,7 +6,6 @@ names with one key would be confused: keys are counted and, if that happens, com
 another salt.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.names import number_width
 from meshwright.runtime.paths import read_parquet, uri
+from meshwright.runtime.tasks import Batches
 from meshwright.storage.digest import BLOCK_BITS, combine, name_blocks
 
 LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
@@ -28,8 +28,6 @@ SALTS = 8
 PART_BITS = 33  # of Spark's monotonically increasing ids: the rows of a partition
 
 _CHECKED = "key long, name string, problem string"
-
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ import numpy as np
 from meshwright.errors import InputError
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
-from meshwright.workload.kernels.social import Floats, Ints, Law
+from meshwright.runtime.arrays import Floats, Longs
+from meshwright.workload.kernels.social import Law
 
 EXPONENT = 3.0  # what fits ego-Twitter, docs/generators.md
 MIXING = 0.3
@@ -146,7 +147,7 @@ def n_communities(law: Law) -> int:
     return int(law.size_first_community[-1])
 
 
-def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tuple[Floats, Ints]:
+def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tuple[Floats, Longs]:
     """Return the expected degree of each class of users, and how many users it has.
 
     Examples
@@ -159,7 +160,7 @@ def degree_classes(nodes: int, mean: float, exponent: float, most: float) -> tup
     edges = np.geomspace(least, most, N_CLASSES + 1)
     degrees = np.sqrt(edges[:-1] * edges[1:])
 
-    def users(log_shift: float) -> Ints:
+    def users(log_shift: float) -> Longs:
         shift = math.exp(log_shift) - least
         above = ((edges + shift) / (least + shift)) ** (1 - exponent)
         below = (1 - above) / (1 - above[-1])
@@ -201,7 +202,7 @@ def _communities_asked(model: SocialModel) -> tuple[Law, Floats]:
 
 
 def _communities(
-    model: SocialModel, weight: Floats, counts: Ints, scale: float
+    model: SocialModel, weight: Floats, counts: Longs, scale: float
 ) -> tuple[Law, Floats]:
     """Return a law without draws across, the sizes of its communities times `scale`.
 
@@ -254,7 +255,7 @@ def _communities(
     return law, known
 
 
-def _known(inside: Floats, places: Ints, counts: Ints) -> Floats:
+def _known(inside: Floats, places: Longs, counts: Longs) -> Floats:
     """Return minus the logarithm of the chance that two users share no relation inside."""
     meetings = np.outer(places, places)  # each pair of places meets in one community or not
     total = max(float((inside * places) @ counts), 1e-9)
@@ -262,7 +263,7 @@ def _known(inside: Floats, places: Ints, counts: Ints) -> Floats:
     return np.asarray(-meetings * np.log1p(-chance))
 
 
-def _windows(inside: Floats, sizes: Floats, n_places: Ints) -> Ints:
+def _windows(inside: Floats, sizes: Floats, n_places: Longs) -> Longs:
     """Return where windows begin: classes of similar degree with enough users to mix."""
     starts, end, total = [len(inside)], len(inside), 0
     for first in range(len(inside) - 1, -1, -1):
@@ -278,7 +279,7 @@ def _windows(inside: Floats, sizes: Floats, n_places: Ints) -> Ints:
     return np.array(starts[::-1], dtype=np.int64)
 
 
-def pulls(weight: Floats, counts: Ints, known: Floats) -> Floats:
+def pulls(weight: Floats, counts: Longs, known: Floats) -> Floats:
     """Return each class's pull, so that expected degrees are the weights.
 
     Two users are related with probability 1 - exp(-known - pull * pull): in some community, or by
@@ -301,7 +302,7 @@ def pulls(weight: Floats, counts: Ints, known: Floats) -> Floats:
     return np.asarray(pull * factor)
 
 
-def _degrees(pull: Floats, counts: Ints, known: Floats) -> Floats:
+def _degrees(pull: Floats, counts: Longs, known: Floats) -> Floats:
     """Return the expected degree of each class."""
     chance = -np.expm1(-known - np.outer(pull, pull))
     return np.asarray(chance @ counts - np.diag(chance))
@@ -320,6 +321,6 @@ def _bisect(
     return low, high
 
 
-def _firsts(counts: Ints) -> Ints:
+def _firsts(counts: Longs) -> Longs:
     """Return where runs of these lengths begin, and where the last one ends."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))

@@ -6,30 +6,29 @@ Spark's own sort at 20 million rows), drops repeats, hashes the blocks, and repo
 digests as a task result.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from meshwright.runtime.arrays import Longs
 from meshwright.runtime.paths import uri
-from meshwright.runtime.task_results import read_task_results, write_task_result
+from meshwright.runtime.tasks import Batches, read_task_results, write_task_result
 from meshwright.storage import Manifest, Staging, workload_digest
 from meshwright.storage.digest import BLOCK, BLOCK_BITS, PairHasher, combine_reported, unpack
-from meshwright.workload.names import Batches, Names, digest_of_names
+from meshwright.workload.names import Names, digest_of_names
 
 PARTITION_ROWS = 4_000_000  # about 100 MB in the task that sorts them
 BATCH_ROWS = 262_144
+BLOCKS_AT_ONCE = 32  # 8,192 ids: a few MB of arrays
 
 KEYS = "key long"  # node << 32 | topic
 SUBSCRIPTIONS = "node int, topic int"
 REJECTED = "source string, record string, reason string"
-
-Pairs = npt.NDArray[np.int64]  # packed
 
 
 class Written(NamedTuple):
@@ -44,6 +43,15 @@ class Written(NamedTuple):
 def packed(node: str, topic: str) -> Column:
     """Return the packed form of two id columns."""
     return F.shiftleft(F.col(node).cast("long"), 32).bitwiseOR(F.col(topic).cast("long"))
+
+
+def id_ranges(batches: Batches, n: int) -> Iterator[tuple[int, int]]:
+    """Yield the ids, from first up to end, of a task's digest blocks, some blocks at a time."""
+    for batch in batches:
+        blocks = batch.column(0).to_numpy()  # consecutive, as spark.range makes them
+        for start in range(0, len(blocks), BLOCKS_AT_ONCE):
+            some = blocks[start : start + BLOCKS_AT_ONCE]
+            yield int(some[0]) * BLOCK, min(n, (int(some[-1]) + 1) * BLOCK)
 
 
 def write_distinct(
@@ -74,7 +82,7 @@ def write_distinct(
 
 
 def pair_rows(
-    pairs: Iterable[Pairs], results: Path, n_self_loops: int = 0, n_duplicates: int = 0
+    pairs: Iterable[Longs], results: Path, n_self_loops: int = 0, n_duplicates: int = 0
 ) -> Batches:
     """Yield sorted, distinct packed pairs as SUBSCRIPTIONS; report their digests and the counts."""
     hasher, blocks, n_written = PairHasher(), list[tuple[int, bytes]](), 0

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from meshwright.content.assignment import Assignment
-from meshwright.content.boxes import Ids
 from meshwright.content.filters import fit_filters
 from meshwright.content.kernels.closest import nearest_with_room
 from meshwright.content.problem import Problem
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import OnProgress
 from meshwright.runtime.threads import in_parts
 
@@ -58,7 +58,7 @@ def closest_balanced(problem: Problem, seed: int = 1, on_progress: OnProgress = 
 def with_fitted_filters(
     problem: Problem,
     method: str,
-    leaf_of: Ids,
+    leaf_of: Ints,
     share: float,
     on_progress: OnProgress,
     notes: dict[str, Any] | None = None,

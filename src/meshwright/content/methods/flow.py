@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.content.boxes import Floats, Ids, box_keys, key_bits
+from meshwright.content.boxes import box_keys, key_bits
 from meshwright.content.kernels.flow import Cells, LeafLists, Shares, add_places, greedy_start
-from meshwright.model.problem_summary import ProblemSummary
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]  # rows of bits
-Mask = npt.NDArray[np.bool_]
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs, Words
 
 # Rounds of giving members to leaves. On sets 1 to 3, three rounds save 0.3% to 1.5% of balance's
 # bandwidth, ten no more than 2.1%.
@@ -31,10 +28,10 @@ MOST_CELLS = 1 << 21  # pairs of a group and a cell of the Hilbert curve: some 1
 class Placement:
     """How many members of each group go to each leaf: rows sorted by group, then leaf."""
 
-    group: Ids
-    leaf: Ids
-    count: Ints
-    left: Ints  # by group: members without a place
+    group: Ints
+    leaf: Ints
+    count: Longs
+    left: Longs  # by group: members without a place
 
     @property
     def value(self) -> int:
@@ -46,12 +43,12 @@ class Placement:
         """Whether all members are placed."""
         return not self.left.any()
 
-    def loads(self, n_leaves: int) -> Ints:
+    def loads(self, n_leaves: int) -> Longs:
         """Return how many members each leaf gets."""
         return _sums(self.leaf, self.count, n_leaves)
 
 
-def group_rows(marks: Words) -> tuple[Words, Ids, Ints]:
+def group_rows(marks: Words) -> tuple[Words, Ints, Longs]:
     """Return the distinct rows of bits, the group of each subscriber, and the size of each group.
 
     Examples
@@ -71,7 +68,7 @@ def group_rows(marks: Words) -> tuple[Words, Ids, Ints]:
     return ordered[new], group_of, np.bincount(of, minlength=int(new.sum()))
 
 
-def place(masks: Words, counts: Ints, limits: Ints, start: Placement | None = None) -> Placement:
+def place(masks: Words, counts: Longs, limits: Longs, start: Placement | None = None) -> Placement:
     """Place as many members of groups on leaves as the limits allow.
 
     `masks` has a row of bits per group, the leaves that may serve it; `counts` are the members of
@@ -98,7 +95,7 @@ def place(masks: Words, counts: Ints, limits: Ints, start: Placement | None = No
     return Placement(lists.group[used], lists.leaves[used], flow[used], left)
 
 
-def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[Mask, int]:
+def tightest(masks: Words, placement: Placement, limits: Longs) -> tuple[Bools, int]:
     """Return the leaves of a bottleneck, as a mask, and how many members have no other leaf.
 
     The placement is a maximum one that leaves members over. The groups with such members, and the
@@ -123,7 +120,7 @@ def tightest(masks: Words, placement: Placement, limits: Ints) -> tuple[Mask, in
     return reached[first_leaf:], int(members[reached[1:first_leaf]].sum())
 
 
-def least_factor(problem: ProblemSummary, masks: Words, counts: Ints) -> tuple[float, Placement]:
+def least_factor(problem: ProblemSummary, masks: Words, counts: Longs) -> tuple[float, Placement]:
     """Return the least load balance factor at which all members of groups are placed, and how.
 
     Every group needs a leaf with capacity. Where a flow at some factor leaves members over, the
@@ -151,7 +148,7 @@ def least_factor(problem: ProblemSummary, masks: Words, counts: Ints) -> tuple[f
         leaves, members = tightest(masks, placement, limits)
 
 
-def _factor_with_room(problem: ProblemSummary, leaves: Mask, members: int) -> float:
+def _factor_with_room(problem: ProblemSummary, leaves: Bools, members: int) -> float:
     """Return the least factor at which some leaves together have room for the members."""
     shares = problem.leaf_capacity * problem.n_subscribers
     some = shares[leaves & (shares > 0)]
@@ -170,7 +167,7 @@ def _factor_with_room(problem: ProblemSummary, leaves: Mask, members: int) -> fl
     return float(factors[at])
 
 
-def spread(placement: Placement, group_of: Ids, low: Floats, high: Floats, n_leaves: int) -> Ids:
+def spread(placement: Placement, group_of: Ints, low: Floats, high: Floats, n_leaves: int) -> Ints:
     """Return the leaf of each subscriber (-1 for none); boxes that lie together go together.
 
     The members of a group are ordered along a Hilbert curve through all boxes, then by id; its
@@ -210,7 +207,7 @@ def cell_shift(n_members: int, n_groups: int, n_dimensions: int) -> int:
 
 
 def order_shares(
-    placement: Placement, group: Ids, cell: Ints, count: Ints, n_leaves: int
+    placement: Placement, group: Ints, cell: Longs, count: Longs, n_leaves: int
 ) -> npt.NDArray[np.intp]:
     """Return the rows of a placement in the order in which members of groups are given out.
 
@@ -245,14 +242,14 @@ def list_leaves(masks: Words, n_leaves: int) -> LeafLists:
     return LeafLists(starts, group.astype(np.int32), leaf.astype(np.int32))
 
 
-def _entries(lists: LeafLists, group: Ids, leaf: Ids) -> npt.NDArray[np.intp]:
+def _entries(lists: LeafLists, group: Ints, leaf: Ints) -> npt.NDArray[np.intp]:
     """Return the entries of pairs of a group and a leaf in the lists of leaves."""
     n_leaves = int(lists.leaves.max(initial=0)) + 1
     keys = lists.group.astype(np.int64) * n_leaves + lists.leaves
     return np.searchsorted(keys, group.astype(np.int64) * n_leaves + leaf)
 
 
-def _finish(lists: LeafLists, flow: Ints, left: Ints, spare: Ints) -> Ints:
+def _finish(lists: LeafLists, flow: Longs, left: Longs, spare: Longs) -> Longs:
     """Make the flow a maximum one, in place; return what is left of each group."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
@@ -273,6 +270,6 @@ def _finish(lists: LeafLists, flow: Ints, left: Ints, spare: Ints) -> Ints:
     return size - _sums(group, flow, n_groups)
 
 
-def _sums(index: npt.NDArray[np.integer], counts: Ints, size: int) -> Ints:
+def _sums(index: npt.NDArray[np.integer], counts: Longs, size: int) -> Longs:
     """Return the sum of the counts of each index; a float64 has room for all numbers of members."""
     return np.bincount(index, weights=counts, minlength=size).astype(np.int64)

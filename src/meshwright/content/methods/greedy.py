@@ -8,6 +8,7 @@ subscribers, up to beta_max. A subscriber that still has none goes to the cheape
 which is then overloaded.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,20 @@ STEPS = 20_000  # subscribers between two calls of on_progress
 EVICTIONS = 10  # per subscriber, at most; the rest is then assigned as `gr` does
 
 
-def gr(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
-    """Assign subscribers in the order of their ids. Nothing is random: `seed` is not used.
+def gr(
+    problem: Problem,
+    seed: int = 1,
+    on_progress: OnProgress = None,
+    *,
+    method: str = "gr",
+    any_leaf: bool = False,
+    evictions: int = 0,
+    evicted_next: bool = False,
+) -> Assignment:
+    """Assign subscribers in the order of their ids, to leaves in time or to any leaf.
+
+    With `evictions`, so many per subscriber at most, one without a leaf evicts another at random,
+    who is served next or last. Without, nothing is random.
 
     Examples
     --------
@@ -38,26 +51,30 @@ def gr(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assig
     >>> assignment.broker.tolist(), assignment.filters.low.tolist()
     ([1, 2, 1, 2], [[0.0], [8.0]])
     """
-    del seed
-    return _in_turn(problem, "gr", new_run(problem), on_progress)
+    run, n = new_run(problem, any_leaf=any_leaf), problem.n_subscribers
+    # Until evictions end, a leaf exceeds its limit by one at most, and only if it was empty.
+    width = max(int(run.limits[-1].max()), 1) if evictions else 0
+    queue = kernel.Queue(
+        ring=np.arange(n + 1, dtype=np.int32),
+        members=np.zeros((len(run.leaves), width), np.int32),
+        evicted_next=evicted_next,
+        most=evictions * n,
+        key=np.uint64(stream(seed, 0)),
+    )
+    run.state[kernel.TAIL] = n
+    while run.state[kernel.HEAD] != run.state[kernel.TAIL]:
+        kernel.assign_in_turn(run, STEPS, queue)
+        if on_progress:
+            waiting = int(run.state[kernel.TAIL] - run.state[kernel.HEAD]) % (n + 1)
+            on_progress(1 - waiting / n)
+    notes = {"evictions": int(run.state[kernel.EVICTED])} if evictions else {}
+    return _assignment(problem, method, run, **notes)
 
 
-def gr_no_latency(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
-    """Assign as `gr` does, but to any leaf: the bandwidth possible without limits on latency."""
-    del seed
-    return _in_turn(problem, "gr-no-latency", new_run(problem, any_leaf=True), on_progress)
-
-
-def gr_evict_now(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
-    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served next."""
-    run = new_run(problem)
-    return _in_turn(problem, "gr-evict-now", run, on_progress, EVICTIONS, seed, evicted_next=True)
-
-
-def gr_evict_later(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
-    """Assign as `gr` does; a subscriber without a leaf evicts a random one, who is served last."""
-    run = new_run(problem)
-    return _in_turn(problem, "gr-evict-later", run, on_progress, EVICTIONS, seed)
+# The bandwidth possible without limits on latency.
+gr_no_latency = partial(gr, method="gr-no-latency", any_leaf=True)
+gr_evict_now = partial(gr, method="gr-evict-now", evictions=EVICTIONS, evicted_next=True)
+gr_evict_later = partial(gr, method="gr-evict-later", evictions=EVICTIONS)
 
 
 def gr_star(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
@@ -125,37 +142,6 @@ def new_run(problem: Problem, *, any_leaf: bool = False) -> kernel.Run:
         filters=filters,
         state=np.zeros(kernel.N_STATE, np.int64),
     )
-
-
-def _in_turn(
-    problem: Problem,
-    method: str,
-    run: kernel.Run,
-    on_progress: OnProgress,
-    evictions: int = 0,
-    seed: int = 1,
-    *,
-    evicted_next: bool = False,
-) -> Assignment:
-    """Assign all subscribers in the order of ids, with so many evictions per subscriber at most."""
-    n = problem.n_subscribers
-    # Until evictions end, a leaf exceeds its limit by one at most, and only if it was empty.
-    width = max(int(run.limits[-1].max()), 1) if evictions else 0
-    queue = kernel.Queue(
-        ring=np.arange(n + 1, dtype=np.int32),
-        members=np.zeros((len(run.leaves), width), np.int32),
-        evicted_next=evicted_next,
-        most=evictions * n,
-        key=np.uint64(stream(seed, 0)),
-    )
-    run.state[kernel.TAIL] = n
-    while run.state[kernel.HEAD] != run.state[kernel.TAIL]:
-        kernel.assign_in_turn(run, STEPS, queue)
-        if on_progress:
-            waiting = int(run.state[kernel.TAIL] - run.state[kernel.HEAD]) % (n + 1)
-            on_progress(1 - waiting / n)
-    notes = {"evictions": int(run.state[kernel.EVICTED])} if evictions else {}
-    return _assignment(problem, method, run, **notes)
 
 
 def _assignment(problem: Problem, method: str, run: kernel.Run, **notes: Any) -> Assignment:

@@ -15,18 +15,16 @@ HERE = "meshwright.content.methods"
 GREEDY, SLP = f"{HERE}.greedy", "meshwright.content.slp"
 
 METHODS: Mapping[str, Method] = {
-    "gr": Method("each subscriber in turn where filters grow least", f"{GREEDY}:gr"),
-    "gr-star": Method("gr, but those with the fewest choices first", f"{GREEDY}:gr_star"),
-    "gr-no-latency": Method("gr without the limit on latency", f"{GREEDY}:gr_no_latency"),
-    "gr-evict-now": Method("gr; if no room, evict another, placed next", f"{GREEDY}:gr_evict_now"),
-    "gr-evict-later": Method(
-        "gr; if no room, evict another, placed last", f"{GREEDY}:gr_evict_later"
-    ),
-    "closest": Method("the nearest leaf, regardless of its load", f"{HERE}.closest:closest"),
-    "closest-balanced": Method("the nearest leaf with room", f"{HERE}.closest:closest_balanced"),
-    "balance": Method("the most even load within latency", f"{HERE}.balance:balance"),
-    "slp": Method("linear programs, rounding and maximum flow", f"{SLP}:slp", on_spark=True),
-    "slp-leaves": Method("one linear program over all leaves", f"{SLP}:slp_leaves", on_spark=True),
+    "gr": Method(f"{GREEDY}:gr"),
+    "gr-star": Method(f"{GREEDY}:gr_star"),
+    "gr-no-latency": Method(f"{GREEDY}:gr_no_latency"),
+    "gr-evict-now": Method(f"{GREEDY}:gr_evict_now"),
+    "gr-evict-later": Method(f"{GREEDY}:gr_evict_later"),
+    "closest": Method(f"{HERE}.closest:closest"),
+    "closest-balanced": Method(f"{HERE}.closest:closest_balanced"),
+    "balance": Method(f"{HERE}.balance:balance"),
+    "slp": Method(f"{SLP}:slp", on_spark=True),
+    "slp-leaves": Method(f"{SLP}:slp_leaves", on_spark=True),
 }
 
 

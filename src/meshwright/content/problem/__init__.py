@@ -4,5 +4,3 @@ from meshwright.content.problem.dataset import load_problem, write_problem
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.density import Density
 from meshwright.model.problem import Problem
-
-__all__ = ["BrokerTree", "Density", "Problem", "load_problem", "write_problem"]

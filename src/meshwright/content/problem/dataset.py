@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from meshwright.content.problem.density_file import density_json, density_of
 from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.names import ArrowNames, arrow_names
-from meshwright.model.problem import Problem
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import Problem, ProblemSummary
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.storage import Manifest, Staging, open_dataset, read_table, staging, write_table
-
-Floats = npt.NDArray[np.float64]
 
 LIMITS = ("alpha", "beta", "beta_max", "last_hop")
 SUBSCRIBERS = pa.schema(
@@ -44,7 +41,7 @@ class Subscribers(NamedTuple):
     max_delay: Floats  # float64[n]
 
     @property
-    def ids(self) -> npt.NDArray[np.int32]:
+    def ids(self) -> Ints:
         """The ids of the rows."""
         return np.arange(self.first, self.first + len(self.names), dtype=np.int32)
 
@@ -108,7 +105,7 @@ def write_problem(
 def publish(
     stage: Staging,
     problem: ProblemSummary,
-    in_time: npt.NDArray[np.int64],
+    in_time: Longs,
     digest: str,
     parameters: Mapping[str, Any],
 ) -> Manifest:
@@ -142,16 +139,16 @@ def publish(
     return stage.publish(facts)
 
 
-def in_time_counts(problem: Problem) -> npt.NDArray[np.int64]:
+def in_time_counts(problem: Problem) -> Longs:
     """Return int64[leaves + 1]: how many subscribers have 0, 1, 2, ... leaves in time."""
     from meshwright.content.problem.kernels.latency import count_in_time
 
     leaves = problem.leaf_location, problem.leaf_down
-    counts: npt.NDArray[np.int64] = count_in_time(problem.location, problem.max_delay, *leaves)
+    counts: Longs = count_in_time(problem.location, problem.max_delay, *leaves)
     return counts
 
 
-def spread_of(counts: npt.NDArray[np.int64]) -> dict[str, int]:
+def spread_of(counts: Longs) -> dict[str, int]:
     """Return the least, the median and the most of a histogram of counts."""
     below = np.cumsum(counts)
     if below[-1] == 0:

@@ -17,9 +17,9 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK
+from meshwright.workload.tables import id_ranges
 
 N_STEPS = 1
-BLOCKS_AT_ONCE = 32  # 8,192 subscribers per batch: a few MB of arrays
 PARTITION_SUBSCRIBERS = 1_000_000
 
 
@@ -39,16 +39,12 @@ def generate(
     partitions = partitions or max(parallelism(spark), n // PARTITION_SUBSCRIBERS)
 
     def draw_blocks(batches: Batches) -> Iterator[Subscribers]:
-        for batch in batches:
-            blocks = batch.column(0).to_numpy()  # consecutive, as spark.range makes them
-            for start in range(0, len(blocks), BLOCKS_AT_ONCE):
-                some = blocks[start : start + BLOCKS_AT_ONCE]
-                first, end = int(some[0]) * BLOCK, min(n, (int(some[-1]) + 1) * BLOCK)
-                digits = pa.array(np.arange(first, end)).cast(pa.string())
-                digits = pc.utf8_lpad(digits, width=width, padding="0")
-                names = pc.binary_join_element_wise("subscriber", digits, "-")
-                rows = drawn.subscribers(first, end - first)
-                yield Subscribers(first, names, *rows, np.full(end - first, delay))
+        for first, end in id_ranges(batches, n):
+            digits = pa.array(np.arange(first, end)).cast(pa.string())
+            digits = pc.utf8_lpad(digits, width=width, padding="0")
+            names = pc.binary_join_element_wise("subscriber", digits, "-")
+            rows = drawn.subscribers(first, end - first)
+            yield Subscribers(first, names, *rows, np.full(end - first, delay))
 
     step = (progress or no_progress()).step(f"drawing {n:,} subscribers")
     with staging(Path(out), "problem", force=force) as stage, step:

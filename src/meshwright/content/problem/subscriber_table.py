@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -13,12 +12,11 @@ from meshwright.content.stored import StoredProblem
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem import problem_digest, subscriber_blocks
 from meshwright.runtime.paths import uri
-from meshwright.runtime.task_results import read_task_results, write_task_result
+from meshwright.runtime.tasks import Batches, read_task_results, write_task_result
 from meshwright.storage import Manifest, Staging
 from meshwright.storage.digest import combine_reported, name_blocks
 
 SUBSCRIBER_ROWS = from_arrow_schema(SUBSCRIBERS)
-Batches = Iterator[pa.RecordBatch]
 
 
 def write_and_publish(

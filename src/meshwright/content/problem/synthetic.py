@@ -8,25 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.content.problem import workload_sets as sets
 from meshwright.content.problem.dataset import LIMITS
-from meshwright.content.problem.workload_sets import (
-    BREADTH,
-    SKEW,
-    Floats,
-    GoogleGroups,
-    GridHotSpots,
-    Ints,
-    NewsFeeds,
-    WorkloadSet,
-)
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
 from meshwright.model.names import NumberedNames
 from meshwright.model.problem import Problem
+from meshwright.runtime.arrays import Floats, Ints, Longs
 
 OUT_DEGREE = 15
 BROKERS = {"one": 100, "many": 200}  # by levels
@@ -100,8 +91,8 @@ def content_arguments(
         "set": (set, BETAS),
         "--levels": (levels, BROKERS),
         "--latency": (latency, MANY),
-        "--skew": (skew, SKEW),
-        "--broad": (broad, BREADTH),
+        "--skew": (skew, sets.SKEW),
+        "--broad": (broad, sets.BREADTH),
     }
     for name, (choice, known) in choices.items():
         if choice is not None and choice not in known:
@@ -152,14 +143,18 @@ def draw_problem(arguments: ContentArguments) -> Problem:
     return Problem(broker_tree(drawn, arguments), *rows, delay, **arguments.limits)
 
 
-def workload_set(arguments: ContentArguments) -> WorkloadSet:
+def workload_set(arguments: ContentArguments) -> sets.WorkloadSet:
     """Return the workload set that the arguments name."""
     if arguments.set == 1:
-        return GoogleGroups(arguments.seed, skew=str(arguments.skew), broad=str(arguments.broad))
-    return NewsFeeds(arguments.seed) if arguments.set == 2 else GridHotSpots(arguments.seed)
+        return sets.GoogleGroups(
+            arguments.seed, skew=str(arguments.skew), broad=str(arguments.broad)
+        )
+    return (
+        sets.NewsFeeds(arguments.seed) if arguments.set == 2 else sets.GridHotSpots(arguments.seed)
+    )
 
 
-def broker_tree(drawn: WorkloadSet, arguments: ContentArguments) -> BrokerTree:
+def broker_tree(drawn: sets.WorkloadSet, arguments: ContentArguments) -> BrokerTree:
     """Return the broker tree of a workload set; the publisher is the last row."""
     n = arguments.brokers
     places = drawn.brokers(n)
@@ -172,7 +167,7 @@ def broker_tree(drawn: WorkloadSet, arguments: ContentArguments) -> BrokerTree:
     return BrokerTree(np.append(parent, -1), np.vstack((places, drawn.publisher)), names=names)
 
 
-def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int32]:
+def build_broker_tree(places: Floats, max_out_degree: int) -> Ints:
     """Return the parent of each broker, -1 for the publisher's children.
 
     `places` is float64[brokers, network dimensions], `max_out_degree` the largest number of
@@ -202,7 +197,7 @@ def build_broker_tree(places: Floats, max_out_degree: int) -> npt.NDArray[np.int
     return parent
 
 
-def _bisect(places: Floats, ids: Ints, most: int, parts: int) -> list[Ints]:
+def _bisect(places: Floats, ids: Longs, most: int, parts: int) -> list[Longs]:
     """Return the brokers in at most `parts` parts of at most `most` brokers each."""
     n = len(ids)
     if n <= most:

@@ -8,10 +8,8 @@ depends on the seed and its own id alone.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from meshwright.runtime.arrays import Floats, Longs
 
 # First random stream of each kind. Subscribers use the streams numbered by their ids.
 BROKER_STREAMS = 1 << 32
@@ -220,11 +218,11 @@ def zipf(n: int, exponent: float) -> Floats:
     return np.asarray(shares / shares[-1])
 
 
-def pick(cumulative: Floats, u: Floats) -> Ints:
+def pick(cumulative: Floats, u: Floats) -> Longs:
     """Return the index of the share that each uniform number falls into."""
     return np.searchsorted(cumulative, u, side="right").astype(np.int64)
 
 
-def random_order(seed: int, table: int, n: int) -> Ints:
+def random_order(seed: int, table: int, n: int) -> Longs:
     """Return 0..n-1 in a random order."""
     return np.argsort(table_uniforms(seed, table, n), kind="stable")

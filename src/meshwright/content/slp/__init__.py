@@ -6,5 +6,3 @@ One algorithm (`down_the_tree` over `one_level`) on two backends: in memory (`ba
 
 from meshwright.content.slp.down_the_tree import slp, slp_leaves, yardstick
 from meshwright.content.slp.one_level import Settings
-
-__all__ = ["Settings", "slp", "slp_leaves", "yardstick"]

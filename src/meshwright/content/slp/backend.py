@@ -9,14 +9,8 @@ import numpy as np
 
 from meshwright.content.problem import Problem
 from meshwright.content.slp.members import Members, frame_of_rows, members_of
-from meshwright.content.subscribers import (
-    InMemory,
-    Ints,
-    SubscriberRows,
-    Targets,
-    leaves_of,
-    subscribers_of,
-)
+from meshwright.content.subscribers import InMemory, SubscriberRows, leaves_of, subscribers_of
+from meshwright.runtime.arrays import Ints, Longs
 
 if TYPE_CHECKING:
     from meshwright.content.slp.spark_backend import SparkBackend
@@ -38,7 +32,7 @@ class MemoryBackend:
         rows = np.flatnonzero(np.isin(self.broker, brokers))
         return InMemory(subscribers_of(self._problem, self.broker).pick(rows))
 
-    def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> InMemory[Members]:
+    def members(self, brokers: Sequence[int], target_of_leaf: Longs) -> InMemory[Members]:
         """Return the subscribers at some brokers, with the targets that are in time for them.
 
         `target_of_leaf` gives the target that each leaf belongs to, -1 for none.
@@ -46,7 +40,7 @@ class MemoryBackend:
         rows, leaves = self.subscribers(brokers).rows, leaves_of(self._problem)
         return InMemory(members_of(rows, leaves, target_of_leaf, frame_of_rows(rows)))
 
-    def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
+    def move(self, table: Any, broker_of: Callable[[Any], Ints]) -> None:
         """Move the rows of a table of this backend to the broker that `broker_of` gives each."""
         self.broker[table.rows.ids] = broker_of(table.rows)
 

@@ -15,12 +15,9 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.boxes import Boxes
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from meshwright.runtime.arrays import Floats, Ints, Longs
 
 SMALLEST = 1 / 4096  # the shortest interval, as a share of the axis
 OVERLAP = 0.5  # eta: two intervals of a length overlap by at most this share of it
@@ -33,10 +30,10 @@ class SplitTree(NamedTuple):
     Axes count the network dimensions first, then the low and the high corners of subscriptions.
     """
 
-    axis: npt.NDArray[np.int32]
+    axis: Ints
     threshold: Floats
-    left: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
+    left: Ints
+    right: Ints
 
     @property
     def n_clusters(self) -> int:
@@ -53,10 +50,10 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
     ends = [0]  # where links lead to, as in `SplitTree`: the first to the root, two from each split
     splits: list[tuple[int, float]] = []
     # Clusters: what their best split costs more than now, link, members and the split.
-    heap: list[tuple[float, int, Ints, int, float]] = []
+    heap: list[tuple[float, int, Longs, int, float]] = []
     alike: list[int] = []  # links to clusters that cannot be split
 
-    def add(members: Ints, link: int) -> None:
+    def add(members: Longs, link: int) -> None:
         cost, axis, threshold = _best_split(points, low, high, members)
         if axis < 0:
             alike.append(link)
@@ -84,7 +81,7 @@ def grow_splits(location: Floats, low: Floats, high: Floats, count: int) -> Spli
 
 
 def _best_split(
-    points: Floats, low: Floats, high: Floats, members: Ints
+    points: Floats, low: Floats, high: Floats, members: Longs
 ) -> tuple[float, int, float]:
     """Return the least cost of two clusters, the axis and the threshold; axis -1 if none."""
     best = (np.inf, -1, 0.0)

@@ -19,9 +19,10 @@ from meshwright.content.slp.backend import Backend, MemoryBackend
 from meshwright.content.slp.members import Members, Partition
 from meshwright.content.slp.one_level import OneLevel, Relaxed, Settings
 from meshwright.content.slp.repair import repair
-from meshwright.content.subscribers import Floats, Ints, SubscriberRows, Targets
+from meshwright.content.subscribers import SubscriberRows
 from meshwright.model.broker_tree import BrokerTree
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.runtime.kernels.random import stream
 from meshwright.runtime.progress import ProgressCallback, no_progress
 
@@ -107,7 +108,7 @@ def _counts(solved: Sequence[Relaxed]) -> dict[str, Any]:
     }
 
 
-Step = tuple[int, list[int], Ints]  # a broker, the targets of its subscribers, target of each leaf
+Step = tuple[int, list[int], Longs]  # a broker, the targets of its subscribers, target of each leaf
 
 
 def _level_by_level(tree: BrokerTree) -> Iterator[Step]:
@@ -132,16 +133,16 @@ def _all_at_once(tree: BrokerTree) -> Iterator[Step]:
 STEPS = {"slp": _level_by_level, "slp-leaves": _all_at_once}
 
 
-def _constant(rows: SubscriberRows, broker: int) -> Targets:
+def _constant(rows: SubscriberRows, broker: int) -> Ints:
     return np.full(rows.size, broker, np.int32)
 
 
-def _child(members: Members, partition: Partition, brokers: Targets) -> Targets:
+def _child(members: Members, partition: Partition, brokers: Ints) -> Ints:
     """Return the broker of each member's target; the last of `brokers` is for members without."""
     return brokers[partition.target_of(members)]
 
 
-def fair_loads(problem: ProblemSummary, target_of_leaf: Ints) -> Floats:
+def fair_loads(problem: ProblemSummary, target_of_leaf: Longs) -> Floats:
     """Return the load of each target at load factor 1, by the capacity of all its leaves."""
     below = target_of_leaf >= 0
     capacity = np.bincount(target_of_leaf[below], weights=problem.leaf_capacity[below])

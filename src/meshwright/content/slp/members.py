@@ -1,6 +1,6 @@
 """Members: subscribers that are to be divided among targets, and the questions asked of them.
 
-Targets are the children of a broker, or all leaves. Each question is a function of a batch and a
+Ints are the children of a broker, or all leaves. Each question is a function of a batch and a
 way to combine results, so it has the same answer in memory and on Spark.
 
 Which members of a group go to which target is decided by counts. The members of a group are ordered
@@ -21,7 +21,8 @@ from meshwright.content.methods import flow
 from meshwright.content.methods.flow import Placement, cell_shift, group_rows, order_shares
 from meshwright.content.slp.candidates import SplitTree, distinct
 from meshwright.content.slp.kernels.members import cover, enclose, find_last, join_leaves
-from meshwright.content.subscribers import Ints, Leaves, RowTable, SubscriberRows, Targets, Words
+from meshwright.content.subscribers import Leaves, RowTable, SubscriberRows
+from meshwright.runtime.arrays import Bools, Ints, Longs, Words
 from meshwright.runtime.kernels.random import streams
 from meshwright.runtime.threads import in_parts
 
@@ -31,7 +32,7 @@ class Members(SubscriberRows):
     """Subscribers that are to be divided among targets."""
 
     targets: Words  # uint64[n, words], bit i: target i is in time
-    key: Ints  # int64[n], place on a Hilbert curve through the boxes of all members
+    key: Longs  # int64[n], place on a Hilbert curve through the boxes of all members
 
 
 MemberTable: TypeAlias = "RowTable[Members]"
@@ -39,7 +40,9 @@ WordsOf = Callable[[Members], Words]
 Corners = TypeVar("Corners", Boxes, Frame)
 
 
-def members_of(rows: SubscriberRows, leaves: Leaves, target_of_leaf: Ints, frame: Frame) -> Members:
+def members_of(
+    rows: SubscriberRows, leaves: Leaves, target_of_leaf: Longs, frame: Frame
+) -> Members:
     """Return subscribers as members; a target is in time if one of its leaves is."""
     n_targets = int(target_of_leaf.max()) + 1
     targets = np.zeros((rows.size, -(-n_targets // 64)), np.uint64)
@@ -76,7 +79,7 @@ class TargetFilters(NamedTuple):
         return found
 
 
-def held(members: Members, boxes: Boxes) -> npt.NDArray[np.bool_]:
+def held(members: Members, boxes: Boxes) -> Bools:
     """Return a row per member: which boxes hold its subscription."""
     found = np.ones((members.size, boxes.size), np.bool_)
     for axis in range(boxes.low.shape[1]):
@@ -143,10 +146,10 @@ class Cells(NamedTuple):
 
     words_of: WordsOf  # the words of a member's group, then its cell
     rows: Words  # uint64[n, words + 1], the words of a group and a cell, sorted
-    counts: Ints  # int64[n], members of each
-    group: Targets  # int32[n], the number of the group
+    counts: Longs  # int64[n], members of each
+    group: Ints  # int32[n], the number of the group
     masks: Words  # uint64[n_groups, words], the words of each group, sorted
-    members: Ints  # int64[n_groups], members of each
+    members: Longs  # int64[n_groups], members of each
 
 
 def count_cells(table: MemberTable, words_of: WordsOf, n_dimensions: int) -> Cells:
@@ -172,14 +175,14 @@ class Partition(NamedTuple):
 
     words_of: WordsOf  # the words of a member's group, then its cell
     shares: Words  # uint64[n_shares, words + 2], where each begins: words, cell and id; sorted
-    target: Targets  # int32[n_shares], -1 for none
-    loads: Ints  # int64[n_targets], members of each target
+    target: Ints  # int32[n_shares], -1 for none
+    loads: Longs  # int64[n_targets], members of each target
     n_left: int  # members without a target
 
-    def target_of(self, members: Members) -> Targets:
+    def target_of(self, members: Members) -> Ints:
         """Return the target of each member, -1 for none."""
         words = np.column_stack((self.words_of(members), members.ids.view(np.uint64)))
-        target: Targets = self.target[find_last(self.shares, words)]
+        target: Ints = self.target[find_last(self.shares, words)]
         return target
 
 
@@ -225,7 +228,7 @@ def from_shares(
     )
 
 
-def _spot_of(members: Members, words_of: WordsOf, spots: Words) -> Targets:
+def _spot_of(members: Members, words_of: WordsOf, spots: Words) -> Ints:
     """Return the place of each member's words among the rows of `spots`, -1 if it has none."""
     words = words_of(members)
     found = find_last(spots, words)

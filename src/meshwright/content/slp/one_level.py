@@ -22,9 +22,9 @@ from meshwright.content.slp import members
 from meshwright.content.slp.candidates import candidate_boxes, grow_splits
 from meshwright.content.slp.members import Members, MemberTable, Partition, TargetFilters
 from meshwright.content.slp.program import Fraction, Program
-from meshwright.content.slp.rounding import Bools, PlacedSample, complete, filters_of, round_up
-from meshwright.content.subscribers import Floats, Ints, Targets
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.runtime.progress import ProgressCallback
 
 LOAD_STEP = 1.02  # growth of the load factor while some members find no place
@@ -66,7 +66,7 @@ class Division(NamedTuple):
     partition: Partition
     factor: float  # the load factor that it keeps
     boxes: Boxes  # at most alpha per target, sorted by target
-    owner: Targets  # the target of each box
+    owner: Ints  # the target of each box
     rank: tuple[int, float]  # smaller is better: members without a place, then bandwidth
 
 
@@ -119,7 +119,7 @@ class OneLevel:
             n_rows += some.size
         return Relaxed(boxes, volumes, program, fraction, reference, n_rows)
 
-    def _room(self, factor: float, share: float = 1.0) -> Ints:
+    def _room(self, factor: float, share: float = 1.0) -> Longs:
         """Return the largest load of each target, of all members or of a sample of that share."""
         return np.floor(factor * share * self.fair * (1 + 1e-12)).astype(np.int64)
 

@@ -25,8 +25,9 @@ from scipy import sparse
 
 from meshwright.content.boxes import Boxes
 from meshwright.content.slp.members import Members, held
-from meshwright.content.subscribers import Floats, Targets, unpack
+from meshwright.content.subscribers import unpack
 from meshwright.errors import SolverError
+from meshwright.runtime.arrays import Bools, Floats, Ints
 
 
 class Fraction(NamedTuple):
@@ -113,7 +114,7 @@ class Program:
         model.a_matrix_.value_ = matrix.data
         self._solver.passModel(model)
 
-    def _served(self, members: Members) -> npt.NDArray[np.bool_]:
+    def _served(self, members: Members) -> Bools:
         """Return a row per subscriber: the columns whose box holds its subscription."""
         return held(members, self._boxes)[:, self.box]
 
@@ -154,7 +155,7 @@ class Program:
 
 def distinct_columns(
     boxes: Boxes, volume: Floats, sample: Members, n_targets: int
-) -> tuple[Targets, npt.NDArray[np.int32]]:
+) -> tuple[Ints, Ints]:
     """Return the pairs (target, box) that get a column: the smallest box of each set served."""
     order = np.argsort(volume, kind="stable")
     inside = held(sample, boxes)[:, order]

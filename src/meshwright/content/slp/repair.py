@@ -13,8 +13,9 @@ import numpy as np
 from meshwright.content.methods.flow import Placement, group_rows, place
 from meshwright.content.slp.backend import Backend
 from meshwright.content.slp.members import Members, MemberTable, Partition, count_cells, from_shares
-from meshwright.content.subscribers import Ints, Leaves, Targets, Words, leaves_of, unpack
-from meshwright.model.problem_summary import ProblemSummary
+from meshwright.content.subscribers import Leaves, leaves_of, unpack
+from meshwright.model.problem import ProblemSummary
+from meshwright.runtime.arrays import Ints, Longs, Words
 
 
 def repair(problem: ProblemSummary, backend: Backend) -> int:
@@ -36,7 +37,7 @@ def repair(problem: ProblemSummary, backend: Backend) -> int:
     return moves.n_left
 
 
-def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Ints]:
+def _plan(problem: ProblemSummary, table: MemberTable) -> tuple[Partition, Longs]:
     """Return the leaf of each subscriber, `n_leaves` for those that stay, and the leaves' loads."""
     n_leaves, n_dimensions = len(problem.tree.leaves), problem.n_dimensions
     by_leaf = partial(_with_present_leaf, leaves=leaves_of(problem))
@@ -92,9 +93,7 @@ def _without_target(members: Members, moves: Partition) -> Members:
     return members.pick(moves.target_of(members) < 0)
 
 
-def _broker_of(
-    members: Members, moves: Partition, over: tuple[Ints, Targets], leaves: Targets
-) -> Targets:
+def _broker_of(members: Members, moves: Partition, over: tuple[Longs, Ints], leaves: Ints) -> Ints:
     """Return the broker of each member; `over` has the ids and leaves of those without a target."""
     leaf, (over_ids, over_leaf) = moves.target_of(members), over
     nowhere = leaf < 0
@@ -102,7 +101,7 @@ def _broker_of(
     return np.where(leaf < len(leaves), leaves[np.minimum(leaf, len(leaves) - 1)], members.broker)
 
 
-def least_loaded(problem: ProblemSummary, targets: Words, loads: Ints) -> Targets:
+def least_loaded(problem: ProblemSummary, targets: Words, loads: Longs) -> Ints:
     """Return a leaf in time for each row of bits, in turn the least loaded for its capacity."""
     loads = loads.copy()
     capacity = np.maximum(problem.leaf_capacity, np.finfo(float).tiny)

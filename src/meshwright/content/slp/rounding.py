@@ -8,14 +8,12 @@ then boxes are dropped, the largest first, while all stay covered and the sample
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.content.boxes import Boxes
 from meshwright.content.slp.kernels.prune import Placed, drop_box, place_rest
 from meshwright.content.slp.members import Members, TargetFilters, held
-from meshwright.content.subscribers import Floats, pack, unpack
-
-Bools = npt.NDArray[np.bool_]
+from meshwright.content.subscribers import pack, unpack
+from meshwright.runtime.arrays import Bools, Floats, Longs
 
 
 def round_up(share: Floats, n_rows: int, random: np.random.Generator) -> Bools:
@@ -60,9 +58,7 @@ def _price(volume: Floats) -> Floats:
 class PlacedSample:
     """A sample of members at targets; it stays placed while boxes are taken and dropped."""
 
-    def __init__(
-        self, members: Members, boxes: Boxes, taken: Bools, room: npt.NDArray[np.int64]
-    ) -> None:
+    def __init__(self, members: Members, boxes: Boxes, taken: Bools, room: Longs) -> None:
         self.taken = taken.copy()
         self._held = held(members, boxes)
         self._in_time = unpack(members.targets, len(taken))

@@ -29,9 +29,10 @@ from meshwright.content.slp.members import Members, around_both, frame_of_rows, 
 from meshwright.content.slp.one_level import Settings
 from meshwright.content.spark_subscribers import SparkTable, schema_of
 from meshwright.content.stored import StoredAssignment, StoredProblem, choose_engine, open_problem
-from meshwright.content.subscribers import Ints, Leaves, SubscriberRows, Targets, leaves_of
+from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of
 from meshwright.errors import InputError
 from meshwright.model.method import check_seed
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
@@ -147,7 +148,7 @@ class SparkBackend:
         size = sum(map(self.count, brokers))
         return SparkTable(rows, SubscriberRows, size, self._stage.scratch)
 
-    def members(self, brokers: Sequence[int], target_of_leaf: Ints) -> SparkTable[Members]:
+    def members(self, brokers: Sequence[int], target_of_leaf: Longs) -> SparkTable[Members]:
         """Return the subscribers at some brokers as members, written to a table."""
         rows = self.subscribers(brokers)
         frame = rows.reduce(frame_of_rows, around_both)
@@ -159,7 +160,7 @@ class SparkBackend:
         written = read_parquet(self._spark, path, schema=schema_of(Members))
         return SparkTable(written, Members, rows.size, self._stage.scratch)
 
-    def move(self, table: Any, broker_of: Callable[[Any], Targets]) -> None:
+    def move(self, table: Any, broker_of: Callable[[Any], Ints]) -> None:
         """Move the rows of a table to the broker that `broker_of` gives each, -1 for none.
 
         Writes them to step=n/broker=b; rows of earlier steps stay on disk and are passed over.
@@ -178,7 +179,7 @@ class SparkBackend:
         self._prepared.clear()
 
 
-def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Targets]) -> SubscriberRows:
+def _at_new_broker(rows: SubscriberRows, broker_of: Callable[[Any], Ints]) -> SubscriberRows:
     columns = rows.ids, rows.location, rows.low, rows.high, rows.max_delay
     return SubscriberRows(*columns, broker_of(rows))
 

@@ -3,71 +3,49 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.model.overlay import linked_parts
+from meshwright.runtime.arrays import Bools, Longs
 from meshwright.runtime.compile import kernel, maker
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
     """A graph of n nodes and m edges. Edges are sorted by (u, v) with u < v."""
 
-    u: Ints  # int64[m]
-    v: Ints  # int64[m]
-    start: Ints  # int64[n + 1]: the edges of node i are edge_at[start[i]:start[i + 1]]
-    edge_at: Ints  # int64[2m]: a node's edges, its neighbours in ascending order
-    forced: Flags  # bool[m]: edges that every tree contains; they close no cycle
-    group: Ints  # int64[n]: the smallest node that forced edges join a node to
+    u: Longs  # int64[m]
+    v: Longs  # int64[m]
+    start: Longs  # int64[n + 1]: the edges of node i are edge_at[start[i]:start[i + 1]]
+    edge_at: Longs  # int64[2m]: a node's edges, its neighbours in ascending order
+    forced: Bools  # bool[m]: edges that every tree contains; they close no cycle
+    group: Longs  # int64[n]: the number of the part that forced edges join a node to
 
 
 class Search(NamedTuple):
     """What a breadth-first search writes."""
 
-    depth: Ints  # int64[n]: hops from the root, -1 where not reached
-    via: Ints  # int64[n]: the edge by which a node was reached, -1 at the root
-    order: Ints  # int64[n]: the nodes in the order in which they were reached
-    entered: Flags  # bool[n]: by group, whether one of its nodes was reached
+    depth: Longs  # int64[n]: hops from the root, -1 where not reached
+    via: Longs  # int64[n]: the edge by which a node was reached, -1 at the root
+    order: Longs  # int64[n]: the nodes in the order in which they were reached
+    entered: Bools  # bool[n]: by group, whether one of its nodes was reached
 
 
 class Loads(NamedTuple):
     """How many topics the links and brokers of the whole overlay carry, and where ours are."""
 
-    link: Ints  # int64[m]: the place of each edge in `link_load`
-    link_load: Ints
-    broker: Ints  # int64[n]: the place of each node in `broker_load`
-    broker_load: Ints
+    link: Longs  # int64[m]: the place of each edge in `link_load`
+    link_load: Longs
+    broker: Longs  # int64[n]: the place of each node in `broker_load`
+    broker_load: Longs
 
 
-def new_graph(n: int, u: Ints, v: Ints, forced: Flags) -> Graph:
+def new_graph(n: int, u: Longs, v: Longs, forced: Bools) -> Graph:
     """Return the graph of edges that are given in order."""
-    ends = np.column_stack((u, v)).ravel()
+    links = np.column_stack((u, v))
+    ends = links.ravel()
     start = np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=n))))
     edge_at = np.argsort(ends, kind="stable") // 2
-    group = components(n, u[forced], v[forced]) if forced.any() else np.arange(n)
+    group = linked_parts(n, links[forced]) if forced.any() else np.arange(n)
     return Graph(u, v, start, edge_at, forced, group)
-
-
-@maker
-def components(n, u, v):
-    """Return int64[n]: for each node the smallest one that the edges join it to."""
-    parent = np.arange(n)
-    for edge in range(len(u)):
-        a, b = _root(parent, u[edge]), _root(parent, v[edge])
-        parent[max(a, b)] = min(a, b)
-    for node in range(n):
-        parent[node] = _root(parent, node)
-    return parent
-
-
-@kernel
-def _root(parent, node):
-    """Return the root of a node's set, halving the path to it. Writes `parent`."""
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
 
 
 @kernel

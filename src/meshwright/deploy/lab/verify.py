@@ -8,8 +8,7 @@ is counted from the arrivals: on a tree, the broker that passes a message on is 
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from meshwright.deploy.lab.clients import link_probes
 from meshwright.deploy.lab.processes import MAX_WAIT
@@ -44,10 +43,6 @@ class Verification:
     n_cut_off: int  # deliveries that brokers which are not up make impossible
     seconds: float
     findings: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def verify(

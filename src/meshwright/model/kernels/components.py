@@ -12,12 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.runtime.arrays import Ints, Longs, Unsigned
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.threads import in_parts
-
-Ints = npt.NDArray[np.int32]
-Unsigned = npt.NDArray[np.uint32]  # an index that cannot be negative saves the check for it
-Longs = npt.NDArray[np.int64]
 
 BLOCK = 1 << 22  # positions that are filled together: they stay in the processor's cache
 

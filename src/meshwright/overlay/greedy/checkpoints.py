@@ -19,15 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import Components, Ints, Longs
-from meshwright.overlay.greedy.kernels.candidates import (
-    ScanRequest,
-    candidate_room,
-    new_candidates,
-    scan_candidates,
-)
+from meshwright.model.kernels.components import Components
+from meshwright.overlay.greedy.kernels import candidates as kernel
 from meshwright.overlay.greedy.kernels.counts import new_row_counters
-from meshwright.runtime.ship import mapped, ship
+from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.tasks import mapped, ship
 
 SETTINGS = "design.json"
 INTERESTS = "interests"
@@ -145,7 +141,7 @@ def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> N
     known = follower(directory)
     c, request = known.components_at(number), known.request(number)
     rows = request.rows[request.cuts[part] : request.cuts[part + 1]]
-    found = new_candidates(candidate_room(c, rows, min_candidates))
-    scan = ScanRequest(rows, request.degree, request.cap)
-    scan_candidates(c, scan, known.counters, found, 0, len(rows))
+    found = kernel.new_candidates(kernel.candidate_room(c, rows, min_candidates))
+    scan = kernel.ScanRequest(rows, request.degree, request.cap)
+    kernel.scan_candidates(c, scan, known.counters, found, 0, len(rows))
     write(out, found)

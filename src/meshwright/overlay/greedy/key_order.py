@@ -13,24 +13,13 @@ import numpy as np
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import drop_all_connected, forget_labels
 from meshwright.overlay.greedy.kernels import key_order as kernel
-from meshwright.overlay.greedy.kernels.last_level import (
-    compile_last_level,
-    new_last_level,
-    run_last_level,
-)
+from meshwright.overlay.greedy.kernels import last_level, tuning
 from meshwright.overlay.greedy.kernels.row_queue import ROWS_DUE, order_heap, scan_due
 from meshwright.overlay.greedy.kernels.rows import N_DUE, Rows, new_rows, new_scratch
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
 from meshwright.overlay.greedy.kernels.table import fill, new_table, table_bytes
 from meshwright.overlay.greedy.kernels.table_sweep import mark_blocks, new_sweep
-from meshwright.overlay.greedy.kernels.tuning import (
-    EDGES_PER_CALL,
-    FEW_INCIDENCES,
-    ROW_CACHE,
-    TABLE_BLOCK,
-)
 from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
-from meshwright.runtime.kernels.bits import new_words, set_bits
 from meshwright.runtime.progress import ProgressCallback
 from meshwright.runtime.threads import SMALLEST, ScratchPool, in_parts
 from meshwright.workload.forecast import DENSE_BYTES
@@ -41,11 +30,10 @@ class Options:
     """Settings that change the time and memory of a run, never its edges."""
 
     table: bool | None = None  # keep the gains of all pairs; by default if `is_dense`
-    cache: int = ROW_CACHE  # partners kept of a row at least, without a table
-    block: int = TABLE_BLOCK  # pairs in a block of the table
+    cache: int = tuning.ROW_CACHE  # partners kept of a row at least, without a table
+    block: int = tuning.TABLE_BLOCK  # pairs in a block of the table
     threads: int | None = None  # by default one for each processor
     wide: bool = False  # keep gains in 32 bits even where 16 are enough
-    words: bool = True  # keep topics as bits, with a table, where nodes want many of all topics
 
 
 def greedy_edges(
@@ -57,7 +45,7 @@ def greedy_edges(
     """Return the edges of a rule in the order added, and their gains.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
-    memory about 80 bytes per subscription, up to 80 more with a table, and 0.7 kB per node, 1.3 kB
+    memory about 80 bytes per subscription, up to 64 more with a table, and 0.7 kB per node, 1.3 kB
     for `low`.
     """
     run = _KeyOrderRun(instance, rule, on_progress, options or Options())
@@ -77,7 +65,7 @@ class _KeyOrderRun(GreedyRun):
     def __init__(
         self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None, options: Options
     ) -> None:
-        n_nodes, n_topics = instance.n_nodes, instance.n_topics
+        n_nodes = instance.n_nodes
         table = is_dense(instance) if options.table is None else options.table
         ids = np.arange(n_nodes, dtype=np.int32) if table else rank_nodes(instance)
         super().__init__(instance, ids, rule, on_progress)
@@ -86,15 +74,12 @@ class _KeyOrderRun(GreedyRun):
         components = self.run.components
         counts = components.open_count.astype(np.int64)
         n_incidences = int((counts * (counts - 1) // 2).sum())
-        self._one_thread = options.threads is None and n_incidences < FEW_INCIDENCES
-        max_words = instance.n_subscriptions if table and options.words else 0
-        wants = new_words(n_nodes, n_topics, max_words)
-        set_bits(wants, instance.indptr, instance.topics)
+        self._one_thread = options.threads is None and n_incidences < tuning.FEW_INCIDENCES
         n_table = n_nodes if table else 0
-        gains = new_table(n_table, self._largest, wants, n_topics, wide=options.wide)
+        gains = new_table(n_table, self._largest, wide=options.wide)
         scratch = new_scratch(components, options.cache)
         self._state = kernel.State(self.run, scratch, gains, uses_table=table)
-        self._in_parts(lambda first, last: fill(components, gains, wants, first, last), n_table)
+        self._in_parts(lambda first, last: fill(components, gains, first, last), n_table)
         self._in_parts(lambda first, last: drop_all_connected(components, first, last), n_nodes)
         self._queue = self._new_queue(LOWEST_GAIN)
 
@@ -119,7 +104,7 @@ class _KeyOrderRun(GreedyRun):
     def add_all(self) -> None:
         """Add all edges of the rule, cap by cap."""
         state, queue, k = self._state, self._queue, self.rule.threshold
-        compile_last_level(self.run)
+        last_level.compile_last_level(self.run)
         if k is None:
             for cap in self.caps():
                 kernel.set_cap(state, queue, cap)
@@ -136,7 +121,7 @@ class _KeyOrderRun(GreedyRun):
         """Add edges until none is left under the cap."""
         gain_left = kernel.MORE
         while gain_left < 0 and not self.is_complete:
-            self.set_stop(EDGES_PER_CALL)
+            self.set_stop(tuning.EDGES_PER_CALL)
             gain_left = add()
             self.report()
             if gain_left == ROWS_DUE:
@@ -144,8 +129,10 @@ class _KeyOrderRun(GreedyRun):
                 order_heap(self._queue.rows)
         if gain_left >= 0 and not self._state.uses_table:
             # `gm`, `minmax` and `low` agree on the best pair once all pairs gain the same.
-            level = new_last_level(self.run)
-            self.add_edges(lambda: run_last_level(self.run, level, cap), EDGES_PER_CALL)
+            level = last_level.new_last_level(self.run)
+            self.add_edges(
+                lambda: last_level.run_last_level(self.run, level, cap), tuning.EDGES_PER_CALL
+            )
             forget_labels(self._state.scratch.labels)
 
     def _scan_due(self, rows: Rows) -> None:

@@ -15,21 +15,16 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.model.kernels.components import Components, Ints, new_topic_labels
+from meshwright.model.kernels.components import Components, new_topic_labels
 from meshwright.overlay.greedy.kernels import candidates as kernel
+from meshwright.overlay.greedy.kernels import tuning
 from meshwright.overlay.greedy.kernels.candidates import Candidates, Level, ScanRequest
 from meshwright.overlay.greedy.kernels.counts import new_row_counters
 from meshwright.overlay.greedy.kernels.last_level import join_topics
 from meshwright.overlay.greedy.kernels.levels import evaluate_level, new_queues, run_level
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
-from meshwright.overlay.greedy.kernels.tuning import (
-    EXPECTED_SCANS,
-    LEVEL_EDGES_PER_CALL,
-    LONG_SCAN_ROWS,
-    MIN_CANDIDATES,
-    REPORT_SECONDS,
-)
 from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.threads import ScratchPool, in_parts
 
 # Scan rows of a run; yield parts of the rows with their candidates.
@@ -45,7 +40,7 @@ def level_edges(
     open_scan: OpenScan,
     on_progress: LevelProgress | None = None,
     *,
-    min_candidates: int = MIN_CANDIDATES,
+    min_candidates: int = tuning.MIN_CANDIDATES,
 ) -> Edges:
     """Return the edges of a rule in the order added, and their gains.
 
@@ -127,7 +122,7 @@ class _LevelOrderRun(GreedyRun):
                 self._run_rows(rows, floor, cap)
             topics = topics[c.open_count[topics] > 1]
             self._gain = 1
-            self.add_edges(partial(join_topics, self.run, topics, cap), LEVEL_EDGES_PER_CALL)
+            self.add_edges(partial(join_topics, self.run, topics, cap), tuning.LEVEL_EDGES_PER_CALL)
 
     def _run_rows(self, rows: Ints, floor: int, cap: int) -> None:
         """Add the best edges of some rows, down to those that gain `floor`."""
@@ -143,7 +138,7 @@ class _LevelOrderRun(GreedyRun):
                     self._evaluate(level)
                 with self._labels.borrow() as labels:
                     add = partial(run_level, self.run, candidates, self._queues, labels, level)
-                    self.add_edges(add, LEVEL_EDGES_PER_CALL)
+                    self.add_edges(add, tuning.LEVEL_EDGES_PER_CALL)
             before = level.gain
             if not self.is_complete:
                 self._scan_for(level)
@@ -172,11 +167,11 @@ class _LevelOrderRun(GreedyRun):
     def report(self, n_rows: int = 0) -> None:
         """Report the progress, and how many rows are to be scanned; not too often."""
         now = time.monotonic()
-        is_due = now >= self._last_report + REPORT_SECONDS or n_rows > LONG_SCAN_ROWS
+        is_due = now >= self._last_report + tuning.REPORT_SECONDS or n_rows > tuning.LONG_SCAN_ROWS
         if self._on_level_progress is None or not is_due:
             return
         self._last_report = now
         n_open = int(np.count_nonzero(self.run.components.open_count > 1))
-        scanned = min(1.0, self._n_scanned / max(1.0, EXPECTED_SCANS * len(self._all_rows)))
+        scanned = min(1.0, self._n_scanned / max(1.0, tuning.EXPECTED_SCANS * len(self._all_rows)))
         added = min(1.0, self.n_edges / max(1, self.max_edges))
         self._on_level_progress(0.7 * scanned + 0.3 * added, describe(self._gain, n_rows, n_open))

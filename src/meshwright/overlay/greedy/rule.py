@@ -12,8 +12,9 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.model.kernels.components import Ints, Longs, copy_rows, new_components
+from meshwright.model.kernels.components import copy_rows, new_components
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, Run
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import ProgressCallback
 
 Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_edges]: their gains

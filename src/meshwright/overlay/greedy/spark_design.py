@@ -17,7 +17,6 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import (
     Components,
-    Ints,
     count_subscribers,
     join_all,
     new_components,
@@ -33,6 +32,7 @@ from meshwright.overlay.greedy.level_order import Scan, level_edges
 from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_nodes
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds
 from meshwright.overlay.methods import METHODS, ON_SPARK
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import Progress, ProgressCallback, no_progress
 from meshwright.storage import Manifest, open_dataset
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
-from meshwright.model.kernels.components import Components, Ints, Longs
+from meshwright.model.kernels.components import Components
 from meshwright.overlay.bounds import NOTHING, Profile, profile
 from meshwright.overlay.greedy import checkpoints
 from meshwright.overlay.greedy.checkpoints import Round
@@ -28,14 +28,14 @@ from meshwright.overlay.greedy.kernels.counts import new_row_counters
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import LOCAL_POSITIONS, TASK_POSITIONS
 from meshwright.overlay.greedy.level_order import Scan, open_local_scan
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.session import parallelism
-from meshwright.runtime.ship import mapped
+from meshwright.runtime.tasks import Batches, mapped, numbers_in
 from meshwright.runtime.threads import cut
 
 PARTS = StructType([StructField("id", LongType())])
 PROFILES = StructType([StructField("profile", BinaryType())])  # pickled
 
-Batches = Iterator[pa.RecordBatch]
 Task = Callable[[Batches], Batches]
 
 NO_ROWS = ScanRequest(np.empty(0, np.int32), np.empty(0, np.int32), 0)
@@ -155,17 +155,15 @@ class BackgroundProfile:
 
 
 def _scan_parts(directory: Path, number: int, min_candidates: int, batches: Batches) -> Batches:
-    for batch in batches:
-        for part in batch.column(0).to_pylist():
-            checkpoints.scan_part(directory, number, part, min_candidates)
-        yield batch
+    for part in numbers_in(batches):
+        checkpoints.scan_part(directory, number, part, min_candidates)
+    yield from ()
 
 
 def _profile_parts(
     directory: Path, number: int, cuts: list[int], max_degree: int, batches: Batches
 ) -> Batches:
-    for batch in batches:
-        for part in batch.column(0).to_pylist():
-            c = checkpoints.follower(directory).components_at(number)
-            found = profile(c, max_degree, cuts[part], cuts[part + 1], needs=number == 0)
-            yield pa.RecordBatch.from_pydict({"profile": [pickle.dumps(found)]})
+    for part in numbers_in(batches):
+        c = checkpoints.follower(directory).components_at(number)
+        found = profile(c, max_degree, cuts[part], cuts[part + 1], needs=number == 0)
+        yield pa.RecordBatch.from_pydict({"profile": [pickle.dumps(found)]})

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.model.kernels.components import Longs
+from meshwright.runtime.arrays import Longs
 from meshwright.runtime.compile import kernel, maker
-from meshwright.runtime.kernels.bits import WORTH, Words, add_common
 
 DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
 
@@ -17,8 +16,6 @@ class ProfileScan(NamedTuple):
 
     max_degree: int  # how many of a node's largest gains are summed
     before_links: bool  # whether no edge has been added: then `needed` is written too
-    has_words: bool  # whether `words` may replace walks over topics; only before the first edge
-    words: Words  # uint64[n_words, n], the interests as bits
     needed: Longs  # int64[n], the neighbours each node needs in any complete overlay
     counts: npt.NDArray[np.integer]  # [n], zeros between rows
 
@@ -29,7 +26,7 @@ def gain_profile(c, scan, first, last):
 
     Of the nodes from `first` to `last`; a pair counts at its smaller node. Writes `needed`.
     """
-    n, count, words = len(c.indptr) - 1, scan.counts, scan.words
+    n, count = len(c.indptr) - 1, scan.counts
     largest = 0
     for u in range(first, last):
         largest = max(largest, c.indptr[u + 1] - c.indptr[u])
@@ -43,12 +40,7 @@ def gain_profile(c, scan, first, last):
             cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
         n_touched, is_dense = 0, cost * DENSE >= n
         if is_dense:
-            if scan.has_words and cost * WORTH >= len(words) * n:
-                for k in range(len(words)):
-                    add_common(count, words[k, u], words[k])
-                count[u] = 0
-            else:
-                count_gains(c, u, scan.before_links, count)
+            count_gains(c, u, scan.before_links, count)
             tally(count[:u], row)
             before = row.copy()
             tally(count[u + 1 :], row)

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.overlay.kernels.random_links import add_edge, pair_number
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import kernel, maker
-from meshwright.runtime.kernels.bits import WORD, WORTH, add_common, bit_of
 from meshwright.runtime.kernels.random import stream, uniform
 
 
@@ -23,12 +22,9 @@ class Limits(NamedTuple):
 class Coverage(NamedTuple):
     """How often topics are covered, and room to count the nodes that would cover more."""
 
-    covered: npt.NDArray[np.int32]  # [n_subscriptions], by slot: neighbours that want the topic
-    has_words: bool  # whether `words` holds the interests
-    words: npt.NDArray[np.uint64]  # [n_words, n], the interests as bits
-    mask: npt.NDArray[np.uint64]  # [n_words], zeros between calls
-    counts: npt.NDArray[np.int32]  # [n], zeros between calls
-    touched: npt.NDArray[np.int32]  # [n], the nodes with a positive count
+    covered: Ints  # [n_subscriptions], by slot: neighbours that want the topic
+    counts: Ints  # [n], zeros between calls
+    touched: Ints  # [n], the nodes with a positive count
 
 
 @kernel
@@ -38,25 +34,7 @@ def count_covering(c, coverage, below, u):
     Writes `counts`, and lists the nodes that want any in `touched`; return how many.
     """
     covered, count, touched = coverage.covered, coverage.counts, coverage.touched
-    cost, n_touched = 0, 0
-    for slot in range(c.indptr[u], c.indptr[u + 1]):
-        if covered[slot] < below:
-            cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
-    if coverage.has_words and cost * WORTH >= len(coverage.words) * len(count):
-        mask = coverage.mask
-        for slot in range(c.indptr[u], c.indptr[u + 1]):
-            if covered[slot] < below:
-                mask[c.topics[slot] // WORD] |= bit_of(c.topics[slot])
-        for k in range(len(mask)):
-            if mask[k] != 0:
-                add_common(count, mask[k], coverage.words[k])
-                mask[k] = 0
-        count[u] = 0
-        for w in range(len(count)):
-            if count[w] > 0:
-                touched[n_touched] = w
-                n_touched += 1
-        return n_touched
+    n_touched = 0
     for slot in range(c.indptr[u], c.indptr[u + 1]):
         if covered[slot] >= below:
             continue

@@ -8,9 +8,9 @@ World Networks", CIKM 2011. Nothing here is shared with the greedy engine.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.model.kernels.graphs import adjacency
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 
 # The columns of what is evaluated of each topic.
@@ -24,10 +24,10 @@ class SubOverlays(NamedTuple):
     A link is listed at the end that wants fewer topics, its owner: hubs have many links and topics.
     """
 
-    topic_ptr: npt.NDArray[np.int64]  # [n_topics + 1]
-    members: npt.NDArray[np.int32]  # [n_subscriptions], those of topic t from topic_ptr[t] on
-    owned_ptr: npt.NDArray[np.int64]  # [n_nodes + 1]
-    owned: npt.NDArray[np.int32]  # [n_links], the other ends of u's links from owned_ptr[u] on
+    topic_ptr: Longs  # [n_topics + 1]
+    members: Ints  # [n_subscriptions], those of topic t from topic_ptr[t] on
+    owned_ptr: Longs  # [n_nodes + 1]
+    owned: Ints  # [n_links], the other ends of u's links from owned_ptr[u] on
 
 
 @maker

@@ -14,65 +14,46 @@ MOST_BUDGET = 2**31 - 1
 GREEDY = "meshwright.overlay.methods.greedy"
 STARS = "meshwright.overlay.methods.stars"
 BASELINES = "meshwright.overlay.methods.baselines"
+RANDOM = f"{BASELINES}:random_links"
 WORLDS = "meshwright.smallworld.methods"
 LIMITS = {"max_degree": None, "max_edges": None}
 
 
-def _greedy(summary: str, function: str, *, on_spark: bool = True, **more: Any) -> Method:
-    where = f"{GREEDY}:{function}"
-    return Method(summary, where, reports_progress=True, on_spark=on_spark, **more)
+def _greedy(function: str, *, on_spark: bool = True, **more: Any) -> Method:
+    return Method(f"{GREEDY}:{function}", reports_progress=True, on_spark=on_spark, **more)
 
 
-def _world(summary: str, function: str, *, by_gain: bool = True, **defaults: Any) -> Method:
-    return Method(summary, f"{WORLDS}:{function}", defaults, reports_progress=by_gain)
+def _world(name: str, **defaults: Any) -> Method:
+    return Method(f"{WORLDS}:world_{name}", {**defaults, "seed": 1}, reports_progress=True)
 
 
 # These give a ring and fingers (a SmallWorld); the other methods give edges and gains.
 SMALL_WORLDS: Mapping[str, Method] = {
-    "sl": _world("small world, ring and fingers by gain", "greedy_world", seed=1),
-    "s": _world("small world, ring by gain", "greedy_ring_world", fingers="chord", seed=1),
-    "l": _world("small world, fingers by gain", "greedy_finger_world", seed=1),
-    "none": _world(
-        "small world, interests ignored", "plain_world", by_gain=False, fingers="chord", seed=1
-    ),
+    "sl": _world("sl"),
+    "s": _world("s", fingers="chord"),
+    "l": _world("l"),
+    "none": _world("none", fingers="chord"),
 }
-
+MAX_EDGES = {"max_edges": None}
 METHODS: Mapping[str, Method] = {
-    "gm": _greedy("fewest links: best edge first", "greedy_merge", defaults={"ties": "degree"}),
-    "minmax": _greedy("low maximum degree", "minmax"),
-    "low": _greedy("low maximum and average degree", "low", on_spark=False, defaults={"k": 2}),
-    "gpa": _greedy(
-        "most support with a number of links",
-        "greedy_merge",
-        defaults={"ties": "degree", "max_edges": None},
-        budget="max_edges",
-    ),
-    "gpm": _greedy(
-        "most support within a degree limit", "minmax", defaults=LIMITS, budget="max_degree"
-    ),
-    "cd": Method("diameter 2, most neighbours", f"{STARS}:cd"),
-    "cd1": Method("diameter 2, most weighted neighbours", f"{STARS}:cd1"),
-    "cd2": Method("diameter 2, densest first", f"{STARS}:cd2"),
+    "gm": _greedy("greedy_merge", defaults={"ties": "degree"}),
+    "minmax": _greedy("minmax"),
+    "low": _greedy("low", on_spark=False, defaults={"k": 2}),
+    "gpa": _greedy("greedy_merge", defaults={"ties": "degree", **MAX_EDGES}, budget="max_edges"),
+    "gpm": _greedy("minmax", defaults=LIMITS, budget="max_degree"),
+    "cd": Method(f"{STARS}:cd"),
+    "cd1": Method(f"{STARS}:cd1"),
+    "cd2": Method(f"{STARS}:cd2"),
     "spidercast": Method(
-        "as peers would find it",
         "meshwright.overlay.methods.spidercast:spidercast",
         {**LIMITS, "k_greedy": 3, "k_random": 1, "seed": 1},
     ),
-    "random-average": Method(
-        "random links, a number of them",
-        f"{BASELINES}:random_links",
-        {"max_edges": None, "seed": 1},
-        budget="max_edges",
-    ),
-    "random-max": Method(
-        "random links within a degree limit",
-        f"{BASELINES}:random_links",
-        {**LIMITS, "seed": 1},
-        budget="max_degree",
-    ),
-    "ring-per-topic": Method("today: a cycle per topic", f"{BASELINES}:ring_per_topic"),
-    "star": Method("today: one hub", f"{BASELINES}:star", {"relay": True}),
-    "full-mesh": Method("today: all pairs", f"{BASELINES}:full_mesh"),
+    "random-average": Method(RANDOM, {**MAX_EDGES, "seed": 1}, budget="max_edges"),
+    "random-max": Method(RANDOM, {**LIMITS, "seed": 1}, budget="max_degree"),
+    # What people build today.
+    "ring-per-topic": Method(f"{BASELINES}:ring_per_topic"),
+    "star": Method(f"{BASELINES}:star", {"relay": True}),
+    "full-mesh": Method(f"{BASELINES}:full_mesh"),
     **SMALL_WORLDS,
 }
 ON_SPARK = tuple(name for name, method in METHODS.items() if method.on_spark)

@@ -3,11 +3,12 @@
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, subscribers_of
+from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import distinct_edges, gains_of
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.rule import Edges
 from meshwright.overlay.kernels.random_links import random_edges
+from meshwright.runtime.arrays import Ints
 
 MOST_MESH_EDGES = 50_000_000  # those of 10,000 nodes
 

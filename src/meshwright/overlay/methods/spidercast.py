@@ -13,7 +13,6 @@ from meshwright.model.kernels.components import join_all, new_components
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.rule import Edges
 from meshwright.overlay.kernels.spidercast import Coverage, Limits, spidercast_edges
-from meshwright.runtime.kernels.bits import new_words, set_bits
 
 
 def spidercast(
@@ -28,11 +27,8 @@ def spidercast(
     """Return the links of SpiderCast, limited when `max_degree` is given."""
     n = instance.n_nodes
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    words = new_words(n, instance.n_topics, instance.n_subscriptions)
-    set_bits(words, instance.indptr, instance.topics)
-    covered, mask = np.zeros(instance.n_subscriptions, np.int32), np.zeros(len(words), np.uint64)
     counts, touched = np.zeros((2, n), np.int32)
-    coverage = Coverage(covered, len(words) > 0, words, mask, counts, touched)
+    coverage = Coverage(np.zeros(instance.n_subscriptions, np.int32), counts, touched)
     max_degree = NO_LIMIT if max_degree is None else max_degree
     limits = Limits(max_degree, -1 if max_edges is None else max_edges, k_greedy, k_random)
     edges = spidercast_edges(components, coverage, limits, seed)

@@ -7,6 +7,8 @@ topics are closed. A node is not its own neighbour, ties go to the smallest id, 
 as fractions, and rounds end when no topic with two subscribers is open.
 """
 
+from functools import partial
+
 import numpy as np
 
 from meshwright.model.instance import Instance
@@ -15,23 +17,13 @@ from meshwright.overlay.greedy.rule import Edges
 from meshwright.overlay.kernels import stars as kernel
 
 
-def cd(instance: Instance) -> Edges:
-    """Return the edges of CD-ODA: the node with most neighbours first."""
-    return _stars(instance, kernel.NEIGHBOURS)
-
-
-def cd1(instance: Instance) -> Edges:
-    """Return the edges of CD-ODA-I: the node with most weighted neighbours first."""
-    return _stars(instance, kernel.WEIGHT)
-
-
-def cd2(instance: Instance) -> Edges:
-    """Return the edges of CD-ODA-II: the node of greatest density first."""
-    return _stars(instance, kernel.DENSITY)
-
-
 def _stars(instance: Instance, rank: int) -> Edges:
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     most = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
     edges = kernel.star_edges(components, rank, most)
     return edges, join_all(components, edges)
+
+
+cd = partial(_stars, rank=kernel.NEIGHBOURS)  # CD-ODA: the node with most neighbours first
+cd1 = partial(_stars, rank=kernel.WEIGHT)  # CD-ODA-I: most weighted neighbours
+cd2 = partial(_stars, rank=kernel.DENSITY)  # CD-ODA-II: the greatest density

@@ -1,1 +1,1 @@
-"""Random numbers and bit sets for kernels of every room."""
+"""Random numbers for kernels of every room."""

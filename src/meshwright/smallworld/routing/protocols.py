@@ -28,9 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meshwright.errors import InputError, unknown_choice
-from meshwright.model.instance import Ints, Subscribers, subscribers_of
+from meshwright.model.instance import Subscribers, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
+from meshwright.runtime.arrays import Ints
 from meshwright.smallworld.routing.kernels import protocols as kernel
 from meshwright.smallworld.routing.kernels.publications import HOPS, NO_RANGE, Tally, new_tally
 

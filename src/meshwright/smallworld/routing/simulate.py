@@ -20,9 +20,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Ints, Longs, Subscribers, subscribers_of
+from meshwright.model.instance import Instance, Subscribers, subscribers_of
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
+from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.smallworld.routing.kernels import publications as kernel
 from meshwright.smallworld.routing.protocols import Router, router
 from meshwright.storage.digest import combine
@@ -60,7 +61,7 @@ class Draws(NamedTuple):
 
     live: Ints  # the topics that may be drawn
     weighted: bool
-    cumulative: npt.NDArray[np.float64]  # if weighted, the cumulative shares of the live topics
+    cumulative: Floats  # if weighted, the cumulative shares of the live topics
     subscribers: Subscribers
 
 
@@ -134,7 +135,7 @@ def new_draws(instance: Instance, weights: Weights | None = None) -> Draws:
     return Draws(live, weights is not None, cumulative, subscribers)
 
 
-def _rates(instance: Instance, weights: Weights) -> npt.NDArray[np.float64]:
+def _rates(instance: Instance, weights: Weights) -> Floats:
     """Return one rate per topic."""
     if isinstance(weights, Mapping):
         unknown = weights.keys() - set(instance.topic_names)

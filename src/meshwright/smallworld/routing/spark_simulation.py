@@ -6,7 +6,7 @@ digests of its blocks. The loads are one row per node and task, and Spark adds t
 tables are shipped in one file that every process maps once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +19,11 @@ from meshwright.errors import InputError
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.dataset import is_small_world, load_overlay
+from meshwright.runtime import tasks
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
-from meshwright.runtime.ship import received, ship
-from meshwright.runtime.task_results import read_task_results, task_file, write_task_result
 from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
 from meshwright.smallworld.routing.protocols import check_ring, choose_protocol, router
@@ -86,7 +85,7 @@ def simulate_on_spark(
                 ready = router(here, name)
                 # One publication here: errors appear now, and workers find the kernels compiled.
                 in_memory.simulate_range(ready, draws, 0, 1, seed)
-                ship(stage.scratch(f"{name}.tables"), (ready, draws))
+                tasks.ship(stage.scratch(f"{name}.tables"), (ready, draws))
         n_blocks = -(-publications // in_memory.BLOCK)
         suitable = max(parallelism(spark), n_blocks // BLOCKS_PER_TASK)
         n_tasks = min(partitions or suitable, n_blocks)
@@ -172,7 +171,7 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any],
         sums = [F.sum(name).alias(name) for name in ("sent", "received")]
         parts.groupBy("node").agg(*sums).orderBy("node").write.parquet(uri(table))
         load = read_parts(table)
-    found = read_task_results(results)
+    found = tasks.read_task_results(results)
     counts = np.array([result["counts"] for result in found], np.int64)
     loads = load.column("sent").to_numpy(), load.column("received").to_numpy()
     totals = in_memory.totals_of(job.publications, counts, *loads)
@@ -182,24 +181,23 @@ def run_protocol(job: Job, routing: str, *, keep: bool) -> tuple[dict[str, Any],
 
 def _task(
     tables: Path, results: Path, publications: int, seed: int
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def simulate_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        ready, draws = received(tables)
+) -> Callable[[tasks.Batches], tasks.Batches]:
+    def simulate_blocks(batches: tasks.Batches) -> tasks.Batches:
+        ready, draws = tasks.received(tables)
         counts, blocks = np.zeros(N_COUNTS, np.int64), []
         sent, got = np.zeros(ready.n_nodes, np.int64), np.zeros(ready.n_nodes, np.int64)
-        for batch in batches:
-            for block in batch.column(0).to_pylist():
-                first = block * in_memory.BLOCK
-                last = min(first + in_memory.BLOCK, publications)
-                part = in_memory.simulate_range(ready, draws, first, last, seed)
-                rows = in_memory.publication_table(part).to_batches()[0]
-                counts = in_memory.add_up(np.vstack((counts, part.tally.counts)))
-                blocks.append((block, in_memory.table_digest(rows)))
-                sent += part.tally.sent
-                got += part.tally.received
-                yield rows
-        with task_file(results, "load") as draft:
+        for block in tasks.numbers_in(batches):
+            first = block * in_memory.BLOCK
+            last = min(first + in_memory.BLOCK, publications)
+            part = in_memory.simulate_range(ready, draws, first, last, seed)
+            rows = in_memory.publication_table(part).to_batches()[0]
+            counts = in_memory.add_up(np.vstack((counts, part.tally.counts)))
+            blocks.append((block, in_memory.table_digest(rows)))
+            sent += part.tally.sent
+            got += part.tally.received
+            yield rows
+        with tasks.task_file(results, "load") as draft:
             write_table(draft, in_memory.load_table(sent, got))
-        write_task_result(results, {"counts": counts.tolist(), "blocks": blocks})
+        tasks.write_task_result(results, {"counts": counts.tolist(), "blocks": blocks})
 
     return simulate_blocks

@@ -15,14 +15,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.runtime.arrays import Floats, Ints
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import stream, uniform
 
 PATIENCE = 4  # draws with replacement per topic wanted, before the keys take over
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sizes(NamedTuple):
@@ -38,7 +36,7 @@ class Popularity(NamedTuple):
 
     weight: Floats  # float64[n_topics]
     cumulative: Floats  # float64[n_topics], shares up to and including each topic
-    guide: npt.NDArray[np.int32]  # int32[n_topics], first topic whose share reaches step / n
+    guide: Ints  # int32[n_topics], first topic whose share reaches step / n
 
 
 class Chances(NamedTuple):

@@ -8,13 +8,10 @@ are shuffled by a permutation that can be computed for each number alone.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.runtime.arrays import Floats, Longs
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import mix, stream, uniform
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 USERS, PLACES, INSIDE, ACROSS, DIRECTION = 1, 2, 3, 4, 5  # streams of random numbers
 ROUNDS = 4  # of the permutation; three make it pseudo-random (Luby, Rackoff, 1988)
@@ -32,14 +29,14 @@ class Law(NamedTuple):
     seed: int
     n_users: int
     user_weight: Floats  # expected degree
-    user_first_rank: Ints
-    user_places: Ints  # communities of each user
-    user_first_place: Ints
+    user_first_rank: Longs
+    user_places: Longs  # communities of each user
+    user_first_place: Longs
     user_inside: Floats  # expected degree in each of them
-    window_first_place: Ints  # places are shuffled within windows: users of similar degree
-    size: Ints
-    size_first_community: Ints
-    size_first_place: Ints
+    window_first_place: Longs  # places are shuffled within windows: users of similar degree
+    size: Longs
+    size_first_community: Longs
+    size_first_place: Longs
     pull_share: Floats  # cumulative, of the draws that fall to each class
     n_draws: int
     mutual: float  # the share of the relations that go both ways

@@ -8,19 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import Components, Ints, Longs
-from meshwright.overlay.greedy.kernels.counts import (
-    count_left_out,
-    count_sparse,
-    longest_slot,
-    row_cost,
-)
+from meshwright.model.kernels.components import Components
+from meshwright.overlay.greedy.kernels import counts, tuning
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT, better, sift
-from meshwright.overlay.greedy.kernels.tuning import (
-    CANDIDATES_PER_TOPIC,
-    FULL_SHARE,
-    POSITIONS_PER_CANDIDATE,
-)
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 
 
@@ -67,8 +58,8 @@ def candidate_room(c: Components, rows: Ints, min_candidates: int) -> Longs:
     The longer the scan of a row, the more; a node with a single topic has no pair that gains two.
     """
     sizes = np.diff(c.indptr)[rows]
-    more = positions_behind(c, rows) // POSITIONS_PER_CANDIDATE
-    room = np.maximum(np.minimum(more, CANDIDATES_PER_TOPIC * sizes), min_candidates)
+    more = positions_behind(c, rows) // tuning.POSITIONS_PER_CANDIDATE
+    room = np.maximum(np.minimum(more, tuning.CANDIDATES_PER_TOPIC * sizes), min_candidates)
     return np.where(sizes < LOWEST_GAIN, 0, room)
 
 
@@ -87,7 +78,7 @@ def scan_costs(c, rows):
     """Return the cost of the scan of each row: the positions it reads, plus one. Reads only."""
     costs = np.ones(len(rows), np.int64)
     for k in range(len(rows)):
-        costs[k] += row_cost(c, rows[k], longest_slot(c, rows[k]))
+        costs[k] += counts.row_cost(c, rows[k], counts.longest_slot(c, rows[k]))
     return costs
 
 
@@ -112,13 +103,13 @@ def scan_candidates(c, request, counters, found, first, last):
     for k in range(first, last):
         begin = found.first[k]
         room = found.first[k + 1] - begin
-        full_room = room // FULL_SHARE if cap < NO_LIMIT else 0
+        full_room = room // tuning.FULL_SHARE if cap < NO_LIMIT else 0
         key, partner = keys[: room - full_room], partners[: room - full_room]
         full_key, full = keys[room - full_room : room], partners[room - full_room : room]
-        left_out = longest_slot(c, request.rows[k])
-        n_touched = count_sparse(c, request.rows[k], left_out, counters)
+        left_out = counts.longest_slot(c, request.rows[k])
+        n_touched = counts.count_sparse(c, request.rows[k], left_out, counters)
         if n_touched > 0:
-            count_left_out(c, left_out, counters, n_touched, False)
+            counts.count_left_out(c, left_out, counters, n_touched, False)
         used, n_full, top, bound, rest = 0, 0, np.int32(0), np.int32(0), np.int32(0)
         for i in range(n_touched):
             w = counters.touched[i]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.model.kernels.components import Components, Unsigned, new_counters, next_slot
+from meshwright.model.kernels.components import Components, new_counters, next_slot
 from meshwright.overlay.greedy.kernels.tuning import LOOK_UP_COST
+from meshwright.runtime.arrays import Unsigned
 from meshwright.runtime.compile import kernel
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from meshwright.model.kernels.components import Ints
+from meshwright.runtime.arrays import Ints, Unsigned
 from meshwright.runtime.compile import kernel
 
 NO_EXCLUSIONS, PATH_ENDS, FILLED_SLOTS = 0, 1, 2  # kinds
@@ -23,7 +23,7 @@ class Exclusions(NamedTuple):
     other_end: Ints  # PATH_ENDS: int32[n_nodes], the other end of the path that a node ends
     position: Ints  # FILLED_SLOTS: int32[n_nodes], the position of a node on the ring
     phase: npt.NDArray[np.uint8]  # FILLED_SLOTS: uint8[n_nodes], the phase of each distance
-    filled: npt.NDArray[np.uint32]  # FILLED_SLOTS: uint32[n_nodes], bit i: slot i is filled
+    filled: Unsigned  # FILLED_SLOTS: uint32[n_nodes], bit i: slot i is filled
 
 
 def no_exclusions() -> Exclusions:

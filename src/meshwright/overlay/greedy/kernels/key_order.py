@@ -3,16 +3,11 @@
 from typing import NamedTuple
 
 from meshwright.model.kernels.components import join, join_with, load_labels
+from meshwright.overlay.greedy.kernels import table_sweep
 from meshwright.overlay.greedy.kernels.row_queue import ROWS_DUE, find_in_rows, set_row_cap
 from meshwright.overlay.greedy.kernels.rows import CAP, Rows, Scratch
 from meshwright.overlay.greedy.kernels.run import Run, add_edge, at_stop, gain_of
 from meshwright.overlay.greedy.kernels.table import Table, lower_gains
-from meshwright.overlay.greedy.kernels.table_sweep import (
-    SWEEP_CAP,
-    Sweep,
-    find_in_table,
-    start_sweep,
-)
 from meshwright.runtime.compile import kernel
 
 MORE = -2  # in place of a gain: there may be more edges
@@ -30,7 +25,7 @@ class State(NamedTuple):
 class Queue(NamedTuple):
     """All pairs that gain, best first: by the sweep or by rows; the other one covers 0 nodes."""
 
-    sweep: Sweep
+    sweep: table_sweep.Sweep
     rows: Rows
 
 
@@ -38,7 +33,7 @@ class Queue(NamedTuple):
 def set_cap(state, queue, cap):
     """Set the degree cap."""
     if state.uses_table:
-        start_sweep(state.run, queue.sweep, cap)
+        table_sweep.start_sweep(state.run, queue.sweep, cap)
     else:
         set_row_cap(state.run, queue.rows, cap)
 
@@ -47,7 +42,7 @@ def set_cap(state, queue, cap):
 def find_best(state, queue):
     """Return the (key, code) of the best pair, or (0, 0) if none gains."""
     if state.uses_table:
-        return find_in_table(state.run, state.table, queue.sweep)
+        return table_sweep.find_in_table(state.run, state.table, queue.sweep)
     return find_in_rows(state.run, queue.rows, state.scratch)
 
 
@@ -99,7 +94,11 @@ def run_low(state, queue, capped, numerator, denominator):
         key, code = find_best(state, queue)
         if gain_of(key) <= last_gain:
             return gain_of(key)
-        cap = capped.sweep.state[SWEEP_CAP] if state.uses_table else capped.rows.state[CAP]
+        cap = (
+            capped.sweep.state[table_sweep.SWEEP_CAP]
+            if state.uses_table
+            else capped.rows.state[CAP]
+        )
         if cap != top and cap != top + 1:
             set_cap(state, capped, max(top, 1))
         capped_key, capped_code = find_best(state, capped)

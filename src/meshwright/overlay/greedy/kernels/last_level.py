@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import Ints, Longs, drop_connected, join_two
+from meshwright.model.kernels.components import drop_connected, join_two
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, Run, add_edge, at_stop
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import compile_for, kernel, maker
 
 DEGREE, NEXT_ID, EDGES_BEFORE = 0, 1, 2  # places in LastLevel.state

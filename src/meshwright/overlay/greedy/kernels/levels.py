@@ -9,20 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import (
-    LOADED_NODE,
-    Ints,
-    drop_connected,
-    forget_labels,
-    gain_with,
-    join,
-    join_with,
-    load_labels,
-    next_slot,
-)
+from meshwright.model.kernels import components as topic_components
 from meshwright.overlay.greedy.kernels.candidates import candidates_of, update_top
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT, add_edge, at_stop
 from meshwright.overlay.greedy.kernels.tuning import LOAD_LABELS_ABOVE, SEARCH_RATIO
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import kernel, maker
 
 HEAD, TAIL = 0, 1  # columns of `ends`, int32[n_degrees, 2]: the first and last node of each degree
@@ -56,7 +47,7 @@ def link(c, u, w, least):
             return 0
         b = topics[j]
         if search:
-            i = next_slot(topics, i, end_i, b)
+            i = topic_components.next_slot(topics, i, end_i, b)
             if i == end_i:
                 break
         a = topics[i]
@@ -64,17 +55,17 @@ def link(c, u, w, least):
         i += a <= b
         j += b <= a
     if gain >= least:
-        join(c, u, w)
+        topic_components.join(c, u, w)
     return gain
 
 
 @kernel
 def link_loaded(c, loaded, u, w, least):
     """Do the same with the labels of u loaded: less work for several partners in turn."""
-    load_labels(c, loaded, u)
-    gain = gain_with(c, loaded, w)
+    topic_components.load_labels(c, loaded, u)
+    gain = topic_components.gain_with(c, loaded, w)
     if gain >= least:
-        join_with(c, loaded, w)
+        topic_components.join_with(c, loaded, w)
     return gain
 
 
@@ -90,7 +81,7 @@ def evaluate_level(run, candidates, loaded, level, first, last):
         u = level.rows[row]
         if candidates.top[u] < level.gain or degree[u] >= cap:
             continue
-        forget_labels(loaded)
+        topic_components.forget_labels(loaded)
         begin, end = candidates.first[u], candidates.first[u] + candidates.used[u]
         n_due = 0
         for k in range(begin, end):
@@ -159,7 +150,7 @@ def run_level(run, candidates, queues, loaded, level):
         if by_degree and degree[u] > d:
             ends = queue_node(queues, ends, degree[u], u)
             continue
-        forget_labels(loaded)
+        topic_components.forget_labels(loaded)
         pair, added = queues.first[u], False
         while pair >= 0 and not (added and by_degree):
             this, pair = pair, next_pair[pair]
@@ -172,7 +163,7 @@ def run_level(run, candidates, queues, loaded, level):
                 continue
             if at_stop(run):
                 return
-            if pair >= 0 or loaded.state[LOADED_NODE] == u:
+            if pair >= 0 or loaded.state[topic_components.LOADED_NODE] == u:
                 gain = link_loaded(c, loaded, u, w, level.gain)
             else:
                 gain = link(c, u, w, level.gain)
@@ -185,5 +176,5 @@ def run_level(run, candidates, queues, loaded, level):
             ends = queue_node(queues, ends, degree[u], u)
     for u in level.rows:
         if candidates.top[u] >= level.gain:
-            drop_connected(c, u)
+            topic_components.drop_connected(c, u)
             update_top(candidates, degree, cap, u)

@@ -10,20 +10,9 @@ the best pair of all. Excluded pairs are dropped when they come up and left out 
 import numpy as np
 
 from meshwright.model.kernels.components import drop_connected, gain_with, load_labels
+from meshwright.overlay.greedy.kernels import run as pairs
 from meshwright.overlay.greedy.kernels.exclusions import is_excluded
 from meshwright.overlay.greedy.kernels.rows import BATCH_GAIN, CAP, HEAP_SIZE, N_DUE, scan_row
-from meshwright.overlay.greedy.kernels.run import (
-    N_EDGES,
-    NO_LIMIT,
-    better,
-    gain_of,
-    heapify,
-    pair_key,
-    partner_of,
-    sift,
-    sift_row,
-    swap,
-)
 from meshwright.overlay.greedy.kernels.tuning import REFRESH_SHARE, RESCAN_COST, STALE_PAIR_COST
 from meshwright.runtime.compile import kernel
 
@@ -35,9 +24,9 @@ def refresh_degrees(run, rows, u):
     """Compute all keys of a row from the current degrees; their gains stay as they were."""
     keys, codes, first = rows.key, rows.code, rows.first[u]
     for k in range(first, first + rows.used[u]):
-        w = partner_of(run, codes[k], u)
-        keys[k] = pair_key(run, gain_of(keys[k]), u, w)
-    heapify(keys, codes, first, rows.used[u])
+        w = pairs.partner_of(run, codes[k], u)
+        keys[k] = pairs.pair_key(run, pairs.gain_of(keys[k]), u, w)
+    pairs.heapify(keys, codes, first, rows.used[u])
     rows.spent[u] += rows.used[u]
 
 
@@ -51,19 +40,19 @@ def drop_best(rows, u):
     if rows.parked[u] > 0:
         end = last + rows.parked[u]
         keys[last], codes[last] = keys[end], codes[end]
-    sift(keys, codes, first, 0, rows.used[u])
+    pairs.sift(keys, codes, first, 0, rows.used[u])
 
 
 @kernel
 def park_full(run, rows, u):
     """Move the best pairs of a row behind its heap while their partner is full."""
     keys, codes, first, cap = rows.key, rows.code, rows.first[u], rows.state[CAP]
-    while rows.used[u] > 0 and run.degree[partner_of(run, codes[first], u)] >= cap:
+    while rows.used[u] > 0 and run.degree[pairs.partner_of(run, codes[first], u)] >= cap:
         rows.used[u] -= 1
         rows.parked[u] += 1
         last = first + rows.used[u]
-        swap(keys, codes, first, last)
-        sift(keys, codes, first, 0, rows.used[u])
+        pairs.swap(keys, codes, first, last)
+        pairs.sift(keys, codes, first, 0, rows.used[u])
 
 
 @kernel
@@ -71,7 +60,7 @@ def best_of_row(rows, u):
     """Return the best (key, code) of a row: that of a cached pair, or the bound. Reads only."""
     first = rows.first[u]
     key, code = rows.bound_key[u], rows.bound_code[u]
-    if rows.used[u] > 0 and better(rows.key[first], rows.code[first], key, code):
+    if rows.used[u] > 0 and pairs.better(rows.key[first], rows.code[first], key, code):
         key, code = rows.key[first], rows.code[first]
     return key, code
 
@@ -80,20 +69,20 @@ def best_of_row(rows, u):
 def set_row_cap(run, rows, cap):
     """Set the degree cap: rebuild the heap of rows. Parked pairs return."""
     degree, raised = run.degree, cap > rows.state[CAP]
-    rows.state[CAP], rows.state[BATCH_GAIN] = cap, NO_LIMIT
+    rows.state[CAP], rows.state[BATCH_GAIN] = cap, pairs.NO_LIMIT
     rows.settled[:] = -1
     size = 0
     for u in range(len(degree)):
         if raised and rows.rest[u] > 0:
             # Nothing but a bound on their gain is known of the pairs that were left out.
-            key = pair_key(run, rows.rest[u], u, u)
-            if better(key, np.int64(0), rows.bound_key[u], rows.bound_code[u]):
+            key = pairs.pair_key(run, rows.rest[u], u, u)
+            if pairs.better(key, np.int64(0), rows.bound_key[u], rows.bound_code[u]):
                 rows.bound_key[u], rows.bound_code[u] = key, 0
             rows.rest[u] = 0
         if raised and rows.parked[u] > 0:
             rows.used[u] += rows.parked[u]
             rows.parked[u] = 0
-            heapify(rows.key, rows.code, rows.first[u], rows.used[u])
+            pairs.heapify(rows.key, rows.code, rows.first[u], rows.used[u])
         if degree[u] < cap:
             park_full(run, rows, u)
             rows.heap[size] = u
@@ -149,7 +138,7 @@ def order_heap(rows):
         size += heap_key[at] > 0
     rows.state[HEAP_SIZE] = size
     for at in range(size // 2 - 1, -1, -1):
-        sift_row(heap, heap_key, heap_code, at, size)
+        pairs.sift_row(heap, heap_key, heap_code, at, size)
 
 
 @kernel
@@ -163,9 +152,9 @@ def settle(run, rows, scratch, u):
     spent[u] += c.row_end[u] - c.indptr[u]
     while used[u] > 0 and not is_spent(rows, u):
         key = keys[first]
-        if better(bound_key, bound_code, key, codes[first]):
+        if pairs.better(bound_key, bound_code, key, codes[first]):
             return False
-        w = partner_of(run, codes[first], u)
+        w = pairs.partner_of(run, codes[first], u)
         if degree[w] >= cap:
             park_full(run, rows, u)
             continue
@@ -173,10 +162,10 @@ def settle(run, rows, scratch, u):
             drop_best(rows, u)
             continue
         # Degrees are cheap to check; the gain is counted only if they have not changed.
-        current = pair_key(run, gain_of(key), u, w)
+        current = pairs.pair_key(run, pairs.gain_of(key), u, w)
         spent[u] += STALE_PAIR_COST
         if current == key:
-            current = pair_key(run, gain_with(c, labels, w), u, w)
+            current = pairs.pair_key(run, gain_with(c, labels, w), u, w)
             if current == key:
                 return True
             spent[u] += c.row_end[w] - c.indptr[w]
@@ -186,11 +175,11 @@ def settle(run, rows, scratch, u):
                 refresh_degrees(run, rows, u)
                 old_degrees = 0
                 continue
-        if gain_of(current) < rows.lowest_gain:
+        if pairs.gain_of(current) < rows.lowest_gain:
             drop_best(rows, u)
         else:
             keys[first] = current
-            sift(keys, codes, first, 0, used[u])
+            pairs.sift(keys, codes, first, 0, used[u])
     return False
 
 
@@ -202,13 +191,13 @@ def find_in_rows(run, rows, scratch):
     """
     degree, keys, codes, used = run.degree, rows.key, rows.code, rows.used
     heap, heap_key, heap_code = rows.heap, rows.heap_key, rows.heap_code
-    size, cap, n_edges = rows.state[HEAP_SIZE], rows.state[CAP], run.counts[N_EDGES]
+    size, cap, n_edges = rows.state[HEAP_SIZE], rows.state[CAP], run.counts[pairs.N_EDGES]
     while size > 0:
         u = heap[0]
         if degree[u] >= cap:
             size -= 1  # out until the cap rises
             heap[0], heap_key[0], heap_code[0] = heap[size], heap_key[size], heap_code[size]
-            sift_row(heap, heap_key, heap_code, 0, size)
+            pairs.sift_row(heap, heap_key, heap_code, 0, size)
             continue
         first = rows.first[u]
         if rows.settled[u] == n_edges and used[u] > 0 and heap_code[0] == codes[first]:
@@ -216,12 +205,15 @@ def find_in_rows(run, rows, scratch):
             return keys[first], codes[first]
         if (
             used[u] == 0
-            or better(rows.bound_key[u], rows.bound_code[u], keys[first], codes[first])
+            or pairs.better(rows.bound_key[u], rows.bound_code[u], keys[first], codes[first])
             or is_spent(rows, u)
         ):
-            if rows.min_batch < NO_LIMIT and gain_of(heap_key[0]) < rows.state[BATCH_GAIN]:
+            if (
+                rows.min_batch < pairs.NO_LIMIT
+                and pairs.gain_of(heap_key[0]) < rows.state[BATCH_GAIN]
+            ):
                 # A lower gain begins: all rows that are due at it can be scanned together.
-                rows.state[HEAP_SIZE], rows.state[BATCH_GAIN] = size, gain_of(heap_key[0])
+                rows.state[HEAP_SIZE], rows.state[BATCH_GAIN] = size, pairs.gain_of(heap_key[0])
                 list_due(run, rows)
                 if rows.state[N_DUE] >= rows.min_batch:
                     return np.int64(ROWS_DUE), np.int64(0)
@@ -234,6 +226,6 @@ def find_in_rows(run, rows, scratch):
         if heap_key[0] == 0:
             size -= 1
             heap[0], heap_key[0], heap_code[0] = heap[size], heap_key[size], heap_code[size]
-        sift_row(heap, heap_key, heap_code, 0, size)
+        pairs.sift_row(heap, heap_key, heap_code, 0, size)
     rows.state[HEAP_SIZE] = 0
     return np.int64(0), np.int64(0)

@@ -12,34 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import (
-    Components,
-    Ints,
-    Longs,
-    TopicLabels,
-    new_topic_labels,
-)
-from meshwright.overlay.greedy.kernels.counts import (
-    Counters,
-    count_dense,
-    count_left_out,
-    count_sparse,
-    longest_slot,
-    new_row_counters,
-    row_cost,
-)
+from meshwright.model.kernels.components import Components, TopicLabels, new_topic_labels
+from meshwright.overlay.greedy.kernels import counts
+from meshwright.overlay.greedy.kernels import run as pairs
 from meshwright.overlay.greedy.kernels.exclusions import Exclusions, is_excluded, no_exclusions
-from meshwright.overlay.greedy.kernels.run import (
-    NO_LIMIT,
-    better,
-    gain_of,
-    heapify,
-    largest_of,
-    pair_code,
-    pair_key,
-    shrink,
-)
 from meshwright.overlay.greedy.kernels.tuning import DENSE_SCAN, FULL_SHARE, ROW_CACHE, SCAN_STRETCH
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel
 
 HEAP_SIZE, CAP, BATCH_GAIN, N_DUE = range(4)  # places in Rows.state
@@ -72,7 +50,7 @@ class Rows(NamedTuple):
 class Scratch(NamedTuple):
     """The work arrays of a scan and of evaluations; one for each thread."""
 
-    counters: Counters
+    counters: counts.Counters
     key: Longs  # int64[2, ...], pairs that may be kept: [0] those that take part, [1] the full
     code: Longs  # int64[2, ...], their codes
     labels: TopicLabels  # of the node that others are compared with
@@ -82,7 +60,7 @@ def new_scratch(c: Components, cache: int) -> Scratch:
     """Return work arrays for rows that keep `cache` partners, or one per topic."""
     max_room = max(int(np.diff(c.indptr).max(initial=0)), cache)
     key, code = np.zeros((2, 2, 2 * max_room + SCAN_STRETCH), dtype=np.int64)
-    return Scratch(new_row_counters(c), key, code, new_topic_labels(len(c.open_count)))
+    return Scratch(counts.new_row_counters(c), key, code, new_topic_labels(len(c.open_count)))
 
 
 def new_rows(
@@ -90,7 +68,7 @@ def new_rows(
     *,
     lowest_gain: int = 1,
     cache: int = ROW_CACHE,
-    min_batch: int = NO_LIMIT,
+    min_batch: int = pairs.NO_LIMIT,
     exclusions: Exclusions | None = None,
 ) -> Rows:
     """Return empty rows, all due for a scan; `scan_due` and `set_row_cap` make them ready."""
@@ -104,7 +82,7 @@ def new_rows(
     bound_key, bound_code, spent, scan_cost = np.zeros((4, n_nodes), dtype=np.int64)
     settled, heap_key, heap_code = np.zeros((3, n_nodes), dtype=np.int64)
     key, code = np.zeros((2, first[-1]), dtype=np.int64)
-    state = np.array([n_nodes, NO_LIMIT, 0, n_nodes], dtype=np.int64)
+    state = np.array([n_nodes, pairs.NO_LIMIT, 0, n_nodes], dtype=np.int64)
     scans = (bound_key, bound_code, rest, spent, scan_cost, settled)
     arrays = (first, key, code, used, parked, *scans, due, heap, heap_key, heap_code, state)
     return Rows(*arrays, lowest_gain, min_batch, exclusions or no_exclusions())
@@ -115,7 +93,7 @@ def list_from(gains, first, end, least, listed):
     """List the nodes from `first` to `end` that gain `least` or more; return how many."""
     stretch = gains[first:end]
     n_listed = 0
-    if largest_of(stretch) >= least:
+    if pairs.largest_of(stretch) >= least:
         for i in range(len(stretch)):
             listed[n_listed] = first + i
             n_listed += stretch[i] >= least
@@ -133,19 +111,19 @@ def scan_row(run, rows, scratch, u):
     counters, cap = scratch.counters, rows.state[CAP]
     gains, touched = counters.gains, counters.touched
     room = rows.first[u + 1] - rows.first[u]
-    full_room = 0 if cap == NO_LIMIT else room // FULL_SHARE
+    full_room = 0 if cap == pairs.NO_LIMIT else room // FULL_SHARE
     room -= full_room
-    left_out = longest_slot(c, u) if rows.lowest_gain > 1 else -1
-    cost = row_cost(c, u, left_out)
+    left_out = counts.longest_slot(c, u) if rows.lowest_gain > 1 else -1
+    cost = counts.row_cost(c, u, left_out)
     behind = u + 1
     dense = cost * DENSE_SCAN >= len(degree) - behind
     if dense:
-        count_dense(c, u, left_out, counters)
+        counts.count_dense(c, u, left_out, counters)
         n_touched = len(degree) - behind
     else:
-        n_touched = count_sparse(c, u, left_out, counters)
+        n_touched = counts.count_sparse(c, u, left_out, counters)
     if left_out >= 0:
-        cost += count_left_out(c, left_out, counters, n_touched, dense)
+        cost += counts.count_left_out(c, left_out, counters, n_touched, dense)
     keys, codes = scratch.key[0], scratch.code[0]
     full_keys, full_codes = scratch.key[1], scratch.code[1]
     used, n_full = 0, 0
@@ -160,7 +138,7 @@ def scan_row(run, rows, scratch, u):
             w = touched[i]
             if gains[w] < least or is_excluded(rows.exclusions, u, w):
                 continue
-            key, code = pair_key(run, gains[w], u, w), pair_code(run, u, w)
+            key, code = pairs.pair_key(run, gains[w], u, w), pairs.pair_code(run, u, w)
             if degree[w] >= cap:
                 full_keys[n_full], full_codes[n_full] = key, code
                 n_full += 1
@@ -168,12 +146,16 @@ def scan_row(run, rows, scratch, u):
                 keys[used], codes[used] = key, code
                 used += 1
         if used > 2 * room or n_full > 2 * full_room or end == n_touched:
-            used, key, code = shrink(keys, codes, used, room)
-            if better(key, code, bound_key, bound_code):
+            used, key, code = pairs.shrink(keys, codes, used, room)
+            if pairs.better(key, code, bound_key, bound_code):
                 bound_key, bound_code = key, code
-            n_full, key, code = shrink(full_keys, full_codes, n_full, full_room)
-            rest = max(rest, np.int32(gain_of(key)))
-            least = gain_of(bound_key) if cap == NO_LIMIT else min(gain_of(bound_key), rest)
+            n_full, key, code = pairs.shrink(full_keys, full_codes, n_full, full_room)
+            rest = max(rest, np.int32(pairs.gain_of(key)))
+            least = (
+                pairs.gain_of(bound_key)
+                if cap == pairs.NO_LIMIT
+                else min(pairs.gain_of(bound_key), rest)
+            )
             least = max(least, rows.lowest_gain)
     if dense:
         gains[behind:] = 0
@@ -185,7 +167,7 @@ def scan_row(run, rows, scratch, u):
         rows.key[first + i], rows.code[first + i] = keys[i], codes[i]
     for i in range(n_full):
         rows.key[first + used + i], rows.code[first + used + i] = full_keys[i], full_codes[i]
-    heapify(rows.key, rows.code, first, used)
+    pairs.heapify(rows.key, rows.code, first, used)
     rows.used[u], rows.parked[u] = used, n_full
     rows.bound_key[u], rows.bound_code[u], rows.rest[u] = bound_key, bound_code, rest
     rows.spent[u], rows.scan_cost[u] = 0, cost + n_touched

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import Components, Ints, Longs
+from meshwright.model.kernels.components import Components
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel
 
 NO_LIMIT = 2**31 - 1  # a degree cap that no node reaches; a gain that no pair exceeds

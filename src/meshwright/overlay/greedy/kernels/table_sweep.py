@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.kernels.components import Ints, Longs
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT, largest_of, pair_key
 from meshwright.overlay.greedy.kernels.tuning import TABLE_BLOCK
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 
 # Places in Sweep.state

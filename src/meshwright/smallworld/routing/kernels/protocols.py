@@ -11,18 +11,11 @@ tree. A place is an index among the subscribers of one topic.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from meshwright.model.kernels.graphs import adjacency
+from meshwright.runtime.arrays import Longs
 from meshwright.runtime.compile import kernel, maker
-from meshwright.smallworld.routing.kernels.publications import (
-    NO_RANGE,
-    count_delivery,
-    count_message,
-    count_missed,
-    new_publication,
-    wants,
-)
+from meshwright.smallworld.routing.kernels import publications
 
 NO_PIVOT, PIVOT_IF_FINGER, PIVOT_ALWAYS = range(3)
 # The columns of a stack of ranges: its first position, its length, the hops travelled so far.
@@ -35,9 +28,9 @@ PLACE, SENDER, HOPS = range(3)
 class RendezvousTree(NamedTuple):
     """The tree of one topic, built again for each publication: that costs as much as walking it."""
 
-    built_for: npt.NDArray[np.int64]  # [n], the publication for which a node was last in the tree
-    hops: npt.NDArray[np.int64]  # [n], from the publisher
-    route: npt.NDArray[np.int64]  # [n], room for one route
+    built_for: Longs  # [n], the publication for which a node was last in the tree
+    hops: Longs  # [n], from the publisher
+    route: Longs  # [n], room for one route
 
 
 @kernel
@@ -80,7 +73,7 @@ def forward(reach, p, v, low, high, hops):
         step = step_towards(reach, v, left)
         w = ahead(v, step, n)
         hops += 1
-        count_message(p, v, w, low, high, hops)
+        publications.count_message(p, v, w, low, high, hops)
         left -= step
         v = w
     return hops
@@ -92,7 +85,7 @@ def nearest_subscriber(p, v, n):
     k = len(p.members)
     if k == 0:
         return n
-    i = p.place[v] + 1 if wants(p, v) else np.searchsorted(p.members, v)
+    i = p.place[v] + 1 if publications.wants(p, v) else np.searchsorted(p.members, v)
     w = p.members[i] if i < k else p.members[0]
     return distance(v, w, n) if w != v else n
 
@@ -117,7 +110,7 @@ def next_hops(pivot, reach, p, v, length, offsets):
             break
         if distant == 0 and 2 * offset >= length:
             distant = offset
-        if offset > nearest and wants(p, ahead(v, offset, n)):
+        if offset > nearest and publications.wants(p, ahead(v, offset, n)):
             offsets[count] = offset
             count += 1
     if pivot != NO_PIVOT and 2 * offsets[count - 1] < length:
@@ -148,8 +141,8 @@ def convey(pivot, reach, p, length, stack, offsets):
             behind = offsets[j + 1] if j + 1 < count else end
             low, high = ahead(v, offsets[j], n), ahead(v, behind, n)
             hops = forward(reach, p, v, low, high, travelled)
-            if wants(p, low):
-                count_delivery(p, hops)
+            if publications.wants(p, low):
+                publications.count_delivery(p, hops)
             stack[waiting, START], stack[waiting, LENGTH] = low, behind - offsets[j]
             stack[waiting, TRAVELLED] = hops
             waiting += 1
@@ -162,9 +155,9 @@ def convey_all(pivot, ring, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     stack, offsets = np.empty((max(n, 1), 3), np.int64), np.empty(n_phases + 2, np.int64)
     for i in range(len(topics)):
-        p = new_publication(i, topics, publishers, ring.subscribers, place, tally)
+        p = publications.new_publication(i, topics, publishers, ring.subscribers, place, tally)
         convey(pivot, ring.reach, p, n, stack, offsets)
-        count_missed(p)
+        publications.count_missed(p)
 
 
 @kernel
@@ -172,9 +165,9 @@ def send_down(p, tree, v, w):
     """Send from v to a new child w in the rendezvous tree. Writes tree and tally."""
     tree.built_for[w] = p.number
     tree.hops[w] = tree.hops[v] + 1
-    count_message(p, v, w, w, NO_RANGE, tree.hops[w])
-    if w != p.publisher and wants(p, w):
-        count_delivery(p, tree.hops[w])
+    publications.count_message(p, v, w, w, publications.NO_RANGE, tree.hops[w])
+    if w != p.publisher and publications.wants(p, w):
+        publications.count_delivery(p, tree.hops[w])
 
 
 @kernel
@@ -219,17 +212,17 @@ def meet_all(inverted, tables, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     tree = RendezvousTree(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64))
     for i in range(len(topics)):
-        p = new_publication(i, topics, publishers, subscribers, place, tally)
+        p = publications.new_publication(i, topics, publishers, subscribers, place, tally)
         root = tables.rendezvous[topics[i]]
-        tree.hops[root] = forward(reach, p, p.publisher, root, NO_RANGE, 0)
-        if p.publisher != root and wants(p, root):
-            count_delivery(p, tree.hops[root])
+        tree.hops[root] = forward(reach, p, p.publisher, root, publications.NO_RANGE, 0)
+        if p.publisher != root and publications.wants(p, root):
+            publications.count_delivery(p, tree.hops[root])
         tree.built_for[root] = i
         if inverted:
             down_iscribe(reach, p, root, tree)
         else:
             down_scribe(reach, p, root, tree)
-        count_missed(p)
+        publications.count_missed(p)
 
 
 @maker
@@ -287,8 +280,10 @@ def flood(trees, first, p, stack):
             w = trees.parent[first + v] if i < 0 else child + i
             if w in (sender, NO_PARENT):
                 continue
-            count_message(p, p.members[v], p.members[w], p.members[w], NO_RANGE, hops)
-            count_delivery(p, hops)
+            publications.count_message(
+                p, p.members[v], p.members[w], p.members[w], publications.NO_RANGE, hops
+            )
+            publications.count_delivery(p, hops)
             stack[waiting, PLACE], stack[waiting, SENDER], stack[waiting, HOPS] = w, v, hops
             waiting += 1
 
@@ -300,7 +295,7 @@ def flood_all(trees, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     stack = np.empty((max(n, 1), 3), np.int64)
     for i in range(len(topics)):
-        p = new_publication(i, topics, publishers, trees.subscribers, place, tally)
-        if wants(p, p.publisher):
+        p = publications.new_publication(i, topics, publishers, trees.subscribers, place, tally)
+        if publications.wants(p, p.publisher):
             flood(trees, trees.subscribers.pointers[topics[i]], p, stack)
-        count_missed(p)
+        publications.count_missed(p)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import stream, uniform
 
@@ -20,11 +20,11 @@ NO_RANGE = -1  # the `high` of a message that carries no range
 class Tally(NamedTuple):
     """The arrays that routing writes."""
 
-    counts: npt.NDArray[np.int64]  # [n_publications, N_COUNTS]
-    sent: npt.NDArray[np.int64]  # [n_nodes], messages
-    received: npt.NDArray[np.int64]  # [n_nodes], messages
-    trace: npt.NDArray[np.int32]  # [room, N_FIELDS]; messages beyond the room are only counted
-    n_messages: npt.NDArray[np.int64]  # [1], an array because kernels change it in place
+    counts: Longs  # [n_publications, N_COUNTS]
+    sent: Longs  # [n_nodes], messages
+    received: Longs  # [n_nodes], messages
+    trace: Ints  # [room, N_FIELDS]; messages beyond the room are only counted
+    n_messages: Longs  # [1], an array because kernels change it in place
 
 
 class Publication(NamedTuple):
@@ -32,8 +32,8 @@ class Publication(NamedTuple):
 
     number: int  # its row of `Tally.counts`
     publisher: int
-    members: npt.NDArray[np.int32]  # the topic's subscribers
-    place: npt.NDArray[np.int32]  # [n_nodes], index in `members`; arbitrary for other nodes
+    members: Ints  # the topic's subscribers
+    place: Ints  # [n_nodes], index in `members`; arbitrary for other nodes
     tally: Tally
 
 
