@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,10 +18,11 @@ PATIENCE = 120.0  # seconds at most for a process to start or to reach its first
 class Cluster:
     """A standalone cluster; workers can be killed."""
 
-    def __init__(self, place: Path, n_workers: int) -> None:
+    def __init__(self, place: Path, n_workers: int, variables: Mapping[str, str]) -> None:
         self._place = place
         self._environment = {
             **os.environ,
+            **variables,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_NO_DAEMONIZE": "1",
         }

@@ -5,6 +5,7 @@ Nothing may rely on the driver's memory or on what only the driver's process has
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import meshwright
 from tests.spark import pipeline
 from tests.spark.standalone import PATIENCE, Cluster, kill
 
@@ -46,18 +48,31 @@ def locally(spark, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    running = Cluster(tmp_path_factory.mktemp("cluster"), n_workers=2)
+def kernels(locally, tmp_path_factory):
+    """The compiled code that the local run has left in the tree, where all processes find it.
+
+    Executors import the package from an archive, and would compile it again.
+    """
+    place = tmp_path_factory.mktemp("kernels")
+    for code in Path(meshwright.__file__).parent.rglob("__pycache__/*.nbc"):
+        shutil.copy(code, place)
+    return {"NUMBA_CACHE_DIR": str(place)}
+
+
+@pytest.fixture(scope="module")
+def cluster(kernels, tmp_path_factory):
+    running = Cluster(tmp_path_factory.mktemp("cluster"), n_workers=2, variables=kernels)
     yield running
     running.stop()
 
 
-def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, tmp_path):
-    assert end(begin(tmp_path / "cluster", "all", cluster.url, **ON_LOOPBACK)) == locally
+def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, kernels, tmp_path):
+    variables = ON_LOOPBACK | kernels
+    assert end(begin(tmp_path / "cluster", "all", cluster.url, **variables)) == locally
 
 
-def test_a_design_survives_the_death_of_a_worker(locally, cluster, tmp_path):
-    running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK)
+def test_a_design_survives_the_death_of_a_worker(locally, cluster, kernels, tmp_path):
+    running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK, **kernels)
     rounds = tmp_path / "killed" / "o.rounds"
     until = time.monotonic() + PATIENCE
     while not any(rounds.glob("*/run-0/round-*/found-*")):
@@ -69,7 +84,7 @@ def test_a_design_survives_the_death_of_a_worker(locally, cluster, tmp_path):
     assert end(running)["design"] == locally["design"]
 
 
-def test_a_spark_connect_server_gives_the_same_digests(locally, tmp_path):
-    found = end(begin(tmp_path / "connect", "flow", SPARK_REMOTE="local[2]"))
+def test_a_spark_connect_server_gives_the_same_digests(locally, kernels, tmp_path):
+    found = end(begin(tmp_path / "connect", "flow", SPARK_REMOTE="local[2]", **kernels))
     assert found == {name: locally[name] for name in found}
     assert "simulate" in found

@@ -75,6 +75,7 @@ def design(
 def _in_this_process(
     job: Job, workload: Path, expected: Forecast, options: dict[str, Any]
 ) -> Manifest:
+    """Design with the engine `driver` and write the overlay; `options` are those of `design`."""
     from meshwright.model.instance import Instance
     from meshwright.overlay import design
     from meshwright.overlay.dataset import write_overlay
@@ -91,6 +92,7 @@ def _in_this_process(
 
 
 def _on_spark(job: Job, workload: Path, expected: Forecast, options: dict[str, Any]) -> Manifest:
+    """Design with the engine `spark` and write the overlay; `options` are those of `design`."""
     from meshwright.overlay import check_request
     from meshwright.overlay.greedy.spark_design import N_STEPS, design_on_spark, rounds_path
 

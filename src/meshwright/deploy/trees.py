@@ -59,7 +59,11 @@ def grow_trees(instance: Instance, edges: Iterable[Edge], tree: str, *, relay: b
 
 
 class _Grower:
-    """The state of `grow_trees`: which topics share a tree, and the loads so far."""
+    """The state of `grow_trees`: which topics share a tree, and the loads so far.
+
+    Nodes and topics are ids, edges (u, v) with u < v. `tree` is one of TREES; with `relay`, trees
+    may pass through nodes that do not want the topic.
+    """
 
     def __init__(self, instance: Instance, edges: Iterable[Edge], tree: str, *, relay: bool):
         self.n_nodes = instance.n_nodes
@@ -93,9 +97,12 @@ class _Grower:
         return TreesConflict()
 
     def grow(self) -> Forest:
-        """Return the trees; raise TreesConflict after letting the filters in conflict share one."""
-        self.link_load = np.zeros(len(self.edges), np.int64)
-        self.broker_load = np.zeros(self.n_nodes, np.int64)
+        """Return the trees; raise TreesConflict after letting the filters in conflict share one.
+
+        Begins anew each time, with the groups of topics that `share` has made so far.
+        """
+        self.link_load = np.zeros(len(self.edges), np.int64)  # by edge: trees that use it
+        self.broker_load = np.zeros(self.n_nodes, np.int64)  # by node: ends of edges of all trees
         self.trees: list[list[Edge]] = [[] for _ in self.names]
         self.disconnected: dict[int, list[int]] = {}
         for group in self.order():

@@ -148,12 +148,15 @@ def in_time_counts(problem: Problem) -> Longs:
     return counts
 
 
-def spread_of(counts: Longs) -> dict[str, int]:
-    """Return the least, the median and the most of a histogram of counts."""
-    below = np.cumsum(counts)
+def spread_of(histogram: Longs) -> dict[str, int]:
+    """Return the least, the median and the most leaves in time of a subscriber.
+
+    `histogram`, int64[leaves + 1], says how many subscribers have 0, 1, 2, ... leaves in time.
+    """
+    below = np.cumsum(histogram)
     if below[-1] == 0:
         return {"least": 0, "median": 0, "most": 0}
-    found = np.flatnonzero(counts)
+    found = np.flatnonzero(histogram)
     median = int(np.searchsorted(below, (below[-1] + 1) // 2))
     return {"least": int(found[0]), "median": median, "most": int(found[-1])}
 

@@ -137,7 +137,10 @@ class OneLevel:
             count = max(1, int(splits.n_clusters * min(0.9, most / boxes.size)))
 
     def _roundings(self, relaxed: Relaxed) -> Iterator[Bools]:
-        """Yield selections of boxes that cover all members, each from its own rounding."""
+        """Yield selections of boxes that cover all members, each from its own rounding.
+
+        A selection says which boxes each target takes, bool[n_targets, n_boxes].
+        """
         boxes, volume, sample = relaxed.boxes, relaxed.volume, relaxed.reference
         room = self._room(self.problem.beta, sample.size / self.table.size)
         for number in range(self.settings.roundings):
@@ -151,10 +154,13 @@ class OneLevel:
             yield self._cover_all(placed.taken, boxes, volume, self.settings.epsilon)
 
     def _cover_all(self, taken: Bools, boxes: Boxes, volume: Floats, epsilon: float) -> Bools:
-        """Return the boxes taken and those that are needed to cover all members."""
+        """Return the boxes taken, bool[n_targets, n_boxes], and those needed to cover all members.
+
+        Each pass over the table covers some more; together the boxes cover everyone.
+        """
         while True:
             filters = filters_of(taken, boxes, epsilon)
-            count, some = members.uncovered(self.table, filters, MOST_UNCOVERED, 0)
+            count, some = members.uncovered(self.table, filters, MOST_UNCOVERED, seed=0)
             if count == 0:
                 return taken
             taken = complete(taken, boxes, volume, some)

@@ -137,7 +137,10 @@ class SparkBackend:
         return sum(pq.read_metadata(file).num_rows for file in files)
 
     def subscribers(self, brokers: Sequence[int]) -> SparkTable[SubscriberRows]:
-        """Return the subscribers at some brokers."""
+        """Return the subscribers at some brokers, those of the publisher alone; reads nothing yet.
+
+        A step is one move. Rows of older steps at a broker have since been moved on.
+        """
         if list(brokers) == [self._problem.tree.publisher]:
             rows = self._all
         else:

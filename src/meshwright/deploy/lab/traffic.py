@@ -77,6 +77,7 @@ class Traffic:
                 self.storm = self.storm or last > deadline
 
     def _publish(self, number: int) -> None:
+        """Publish a message, and note who must get it and when it was sent."""
         message = self.messages[number]
         awaited = set(message.awaited) | ({message.publisher} if self._own else set())
         if awaited:

@@ -35,10 +35,10 @@ class Search(NamedTuple):
 def _new_search(n_targets):
     """Return working space for paths over targets."""
     return Search(
-        np.zeros(n_targets, np.bool_),
-        np.empty(n_targets, np.int32),
-        np.empty(n_targets, np.int64),
-        np.empty(n_targets, np.int32),
+        np.zeros(n_targets, np.bool_),  # blocked: no target is, at first
+        np.empty(n_targets, np.int32),  # before
+        np.empty(n_targets, np.int64),  # mover
+        np.empty(n_targets, np.int32),  # queue
     )
 
 

@@ -110,7 +110,10 @@ def sift(key, code, first, at, size):
 
 @kernel
 def sift_row(heap, heap_key, heap_code, at, size):
-    """Restore the order of the heap of rows below the place `at`."""
+    """Restore the order of the heap of rows below the place `at`. Writes all three arrays.
+
+    heap int32[size] holds rows, heap_key and heap_code (int64) the best pair of each, best on top.
+    """
     one, k, end = np.uint64(1), np.uint64(at), np.uint64(size)
     row, key, code = heap[k], heap_key[k], heap_code[k]
     while True:
