@@ -7,11 +7,12 @@ import importlib
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
-
-from meshwright.errors import MeshwrightError, SparkError
 
 DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
@@ -20,12 +21,36 @@ DATA_FLOW = (
 FILES = ("check", "content", "demo", "deploy", "design", "lab", "reproduce", "simulate", "workload")
 
 
+class StoppedError(Exception):
+    """Carries what stopped a verb, as its cause."""
+
+
+@contextmanager
+def past_typer() -> Iterator[None]:
+    """Get errors past Typer that it would end with 1 or 130 and no words of ours."""
+    try:
+        yield
+    except (OSError, EOFError, KeyboardInterrupt) as error:
+        raise StoppedError from error
+
+
 class Verbs(TyperGroup):
     """All verbs; help lists them in the order of the data flow."""
 
     def list_commands(self, _context: object) -> list[str]:
         """Return the names of the verbs."""
         return sorted(self.commands, key=DATA_FLOW.index)
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the command line."""
+        with past_typer():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: Any) -> None:
+        """Run a verb."""
+        with past_typer():
+            super().invoke(context)
+            sys.stdout.flush()  # here a reader that has gone can still be noticed
 
 
 app = typer.Typer(
@@ -76,32 +101,13 @@ def load_verbs() -> None:
 
 def main() -> None:
     """Run the command line and end with the exit code of the outcome."""
-    load_verbs()
     try:
+        load_verbs()
         app(prog_name=command_name())
-    except MeshwrightError as error:
-        fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        fail("interrupted; no incomplete result was left behind.", 130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark", "py4j")):
-            raise
-        from meshwright.runtime.session import spark_log
+        from meshwright.cli.ending import end
 
-        text = str(error).strip().splitlines()
-        cause = text[0] if text else type(error).__name__
-        fail(f"Spark failed: {cause}\nIts log: {spark_log()}", SparkError.exit_code)
-
-
-def fail(message: str, code: int) -> None:
-    """Print an error on stderr and end; commands in it are shown as this one was started."""
-    message = message.replace("`meshwright ", f"`{command_name()} ")
-    print(f"error: {message}", file=sys.stderr)
-    sys.exit(code)
+        end(error)
 
 
 def run_verb(*words: object, silent: tuple[str, ...] = ()) -> None:

@@ -17,7 +17,8 @@ from meshwright.deploy.plan import CONFIGURATION, FILE, FORMAT_VERSION, KIND, Br
 from meshwright.deploy.validate import validate
 from meshwright.errors import CheckError
 from meshwright.patterns.filters import PatternIndex, is_filter
-from meshwright.storage import command_line, replacing
+from meshwright.runtime.provenance import command_line
+from meshwright.storage import replacing
 
 ACCESS = {"both": "readwrite", "out": "write", "in": "read"}  # of a dialling bridge, at the other
 

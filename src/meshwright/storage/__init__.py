@@ -1,7 +1,7 @@
 """Directory datasets: Parquet tables and a manifest, complete or absent."""
 
 from meshwright.storage.digest import workload_digest
-from meshwright.storage.manifest import Manifest, command_line, read_manifest
+from meshwright.storage.manifest import Manifest, read_manifest
 from meshwright.storage.store import (
     Staging,
     find_input,

@@ -3,14 +3,9 @@
 The manifest is also the pointer to the current version of a dataset (`versions.py`).
 """
 
-import contextlib
-import importlib.metadata
 import json
 import os
-import platform
 import re
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.errors import InputError, unknown_choice
+from meshwright.runtime.provenance import command_line, versions
 from meshwright.storage.kinds import KINDS, check_facts
 from meshwright.storage.versions import PREFIX, Pin
 
@@ -84,16 +80,9 @@ def new_manifest(
     if kind not in KINDS:
         raise unknown_choice("dataset kind", kind, KINDS)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    stamp = created, command_line(), _versions()
+    stamp = created, command_line(), versions()
     place = directory.name, directory.parent, directory
     return Manifest(kind, dict(rows), dict(facts), *stamp, *place)
-
-
-def command_line() -> str:
-    """Return the running command as a user types it: `python -m NAME` is NAME."""
-    program = Path(sys.argv[0])
-    name = program.parent.name if program.name == "__main__.py" else program.name
-    return shlex.join([name, *sys.argv[1:]])
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
@@ -200,14 +189,3 @@ def _no_dataset(directory: Path, kind: str | None) -> InputError:
         )
     advice = f"Make one with `meshwright {KINDS[kind].made_by}`." if kind else "Check the path."
     return InputError(f"'{directory}' is not a Meshwright dataset: it has no {FILE}. {advice}")
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions a result depends on, without importing the packages."""
-    from meshwright import __version__
-
-    found = {"meshwright": __version__, "python": platform.python_version()}
-    for package in ("pyspark", "pyarrow", "numpy", "numba"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found

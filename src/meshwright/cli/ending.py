@@ -1,0 +1,71 @@
+"""How a command ends when it fails: one message on stderr, and an exit code.
+
+====  ==========================================================
+   0  done
+   1  the answer fails its check, or there is none
+   2  bad input
+   3  Spark, a solver, a broker or Meshwright itself failed
+ 130  interrupted
+====  ==========================================================
+"""
+
+import os
+import sys
+import tempfile
+import traceback
+from typing import NoReturn
+
+from meshwright.cli import StoppedError, command_name
+from meshwright.errors import MeshwrightError, SparkError
+from meshwright.runtime.provenance import command_line, versions, without_secrets
+
+UNEXPECTED = 3
+INTERRUPTED = 130
+REPORT = "Please report it, with that file, where you got Meshwright"
+
+
+def end(error: BaseException) -> NoReturn:
+    """End the command because of an error that got out of a verb."""
+    if isinstance(error, StoppedError) and error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, MeshwrightError):
+        fail(str(error), error.exit_code)
+    if isinstance(error, KeyboardInterrupt):
+        fail("interrupted; no incomplete result was left behind.", INTERRUPTED)
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has gone (`| head`): there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        from meshwright.runtime.session import spark_log
+
+        fail(f"Spark failed: {_first_line(error)}\nIts log: {spark_log()}", SparkError.exit_code)
+    cause = f"{type(error).__name__}: {_first_line(error)}".removesuffix(": ")
+    fail(f"Meshwright failed unexpectedly ({cause}). {_details(error)}", UNEXPECTED)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print an error on stderr and end; commands in it are shown as this one was started."""
+    message = message.replace("`meshwright ", f"`{command_name()} ")
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _details(error: BaseException) -> str:
+    """Write the details of an error to a file, and return a sentence that says where they are."""
+    facts = [command_line(), sys.platform, *(f"{name} {n}" for name, n in versions().items()), ""]
+    text = "\n".join([*facts, *traceback.format_exception(error)])
+    try:
+        handle, path = tempfile.mkstemp(prefix="meshwright-error-", suffix=".txt", text=True)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(without_secrets(text))
+    except OSError as reason:  # no room, no right to write
+        return f"The details cannot be written to a file: {reason}."
+    return f"The details are in {path}. {REPORT}."
+
+
+def _first_line(error: BaseException) -> str:
+    lines = without_secrets(str(error)).strip().splitlines()
+    # Py4J puts the Java exception after a line of its own, which names no cause.
+    causes = [line for line in lines if not line.startswith("An error occurred while calling")]
+    return (causes or lines or [""])[0].lstrip(": ")
