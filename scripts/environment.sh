@@ -2,6 +2,8 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
+trap 'say "error: interrupted."; exit 130' INT
+
 find_python() {
   for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; do
     if command -v "$candidate" >/dev/null 2>&1 &&
@@ -36,10 +38,10 @@ ensure_environment() {
   done
   echo $$ >"$root/.venv.lock/pid"
   trap 'rm -rf "$root/.venv.lock"' EXIT
-  trap 'exit 130' INT TERM
+  trap 'exit 143' TERM
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then build_environment; fi
   rm -rf "$root/.venv.lock"
-  trap - EXIT INT TERM
+  trap - EXIT TERM
 }
 
 build_environment() {

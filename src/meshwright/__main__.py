@@ -1,5 +1,24 @@
-"""``python -m meshwright``."""
+"""The command, as ``python -m meshwright`` and as a script: interrupts end it from here on."""
 
-from meshwright.cli import main
+import signal
+import sys
 
-main()
+from meshwright.runtime import interrupts
+
+
+def main() -> None:
+    """Run the command line; an interrupt at any time ends it with 130 and a word."""
+    interrupts.raise_on(signal.SIGINT)
+    try:
+        from meshwright.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        print(f"error: {interrupts.MESSAGE}", file=sys.stderr)
+        sys.exit(interrupts.EXIT_CODE)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left to do takes a moment
+
+
+if __name__ == "__main__":
+    main()

@@ -86,6 +86,14 @@ def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError
     return InputError(f"unknown {what} {got!r}{hint} Choose from: {', '.join(names)}")
 
 
+def first_line(error: BaseException) -> str:
+    """Return the cause that an error of another library names, in a line."""
+    lines = str(error).strip().splitlines()
+    # Py4J puts the Java exception after a line of its own, which names no cause.
+    causes = [line for line in lines if not line.startswith("An error occurred while calling")]
+    return (causes or lines or [type(error).__name__])[0].removeprefix(": ")
+
+
 def _n_edits(a: str, b: str) -> int:
     """Return how many letters to insert, delete, replace or swap with the next turn a into b."""
     rows = [list(range(len(b) + 1))]

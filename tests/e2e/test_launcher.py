@@ -6,10 +6,13 @@ to install: tests need no network. `scripts/fresh` does it for real.
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from meshwright.deploy.lab.processes import wait_until
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("sh", "cat", "cksum", "mkdir", "rm", "sleep", "dirname", "sed", "head", "chmod", "grep")
@@ -22,6 +25,7 @@ case "$*" in
     cp "$0" "$last/bin/python" ;;
   *"-m pip"*)
     echo built >>"$COUNT"
+    if [ -e "$COUNT.wait" ]; then exec sleep 60; fi
     sleep 1
     if [ -e "$COUNT.fail" ]; then exit 1; fi ;;
   *sysconfig*) echo "$(dirname "$(dirname "$0")")/site" ;;
@@ -42,7 +46,7 @@ def clone(tmp_path):
     return place
 
 
-def start(clone, *arguments, **environment):
+def start(clone, *arguments, start_new_session=False, **environment):
     count = clone.parent / "count"
     return subprocess.Popen(
         ["sh", clone / "meshwright", *arguments],
@@ -55,6 +59,7 @@ def start(clone, *arguments, **environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=start_new_session,
     )
 
 
@@ -101,6 +106,16 @@ def test_a_failed_install_says_what_to_do_and_is_tried_again(clone):
     assert "the packages of requirements.lock cannot be installed" in err
     (clone.parent / "count.fail").unlink()
     assert run(clone, "--version")[0] == 0
+
+
+def test_an_interrupt_while_the_environment_is_made_is_told_and_leaves_no_lock(clone):
+    (clone.parent / "count.wait").touch()
+    process = start(clone, "--version", start_new_session=True)
+    assert wait_until((clone.parent / "count").exists)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate()[1].splitlines()[-1] == "error: interrupted."
+    assert process.returncode == 130
+    assert not (clone / ".venv.lock").exists()
 
 
 @pytest.fixture

@@ -58,6 +58,18 @@ def test_an_unexpected_error_ends_with_3_a_sentence_and_a_file(
     assert details.stat().st_mode & 0o777 == 0o600
 
 
+def test_an_error_on_the_way_out_of_an_interrupt_is_the_interrupt(monkeypatch, capsys):
+    def interrupted() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise FaultError("the JVM has gone")
+
+    monkeypatch.setattr(cli, "load_verbs", interrupted)
+    code, _, err = run_in_process(monkeypatch, capsys, "stats", "w")
+    assert (code, err) == (130, "error: interrupted; no incomplete result was left behind.\n")
+
+
 def test_a_fault_is_told_even_if_no_file_can_be_written(monkeypatch, capsys, tmp_path):
     def fault() -> None:
         raise FaultError("gone wrong")

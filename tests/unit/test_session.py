@@ -110,15 +110,6 @@ def test_scratch_space_of_dead_processes_is_removed_and_of_living_ones_kept(monk
     assert left == sorted([ours, elsewhere, "somebody-else"])
 
 
-def test_what_a_child_writes_to_stderr_meanwhile_goes_to_the_log(tmp_path, capfd):
-    log = tmp_path / "log"
-    with session._stderr_to(log):
-        os.write(2, b"from the JVM\n")
-    print("ours", file=sys.stderr, flush=True)
-    assert log.read_bytes() == b"from the JVM\n"
-    assert capfd.readouterr().err == "ours\n"
-
-
 def test_the_package_travels_whole_and_without_its_data(tmp_path):
     import zipfile
 

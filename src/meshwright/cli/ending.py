@@ -16,11 +16,11 @@ import traceback
 from typing import NoReturn
 
 from meshwright.cli import StoppedError, command_name
-from meshwright.errors import MeshwrightError, SparkError
+from meshwright.errors import MeshwrightError, SparkError, first_line
+from meshwright.runtime import interrupts
 from meshwright.runtime.provenance import command_line, versions, without_secrets
 
 UNEXPECTED = 3
-INTERRUPTED = 130
 REPORT = "Please report it, with that file, where you got Meshwright"
 
 
@@ -28,10 +28,10 @@ def end(error: BaseException) -> NoReturn:
     """End the command because of an error that got out of a verb."""
     if isinstance(error, StoppedError) and error.__cause__ is not None:
         error = error.__cause__
+    if _interrupted(error):
+        fail(interrupts.MESSAGE, interrupts.EXIT_CODE)
     if isinstance(error, MeshwrightError):
         fail(str(error), error.exit_code)
-    if isinstance(error, KeyboardInterrupt):
-        fail("interrupted; no incomplete result was left behind.", INTERRUPTED)
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone (`| head`): there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,14 +39,15 @@ def end(error: BaseException) -> NoReturn:
     if type(error).__module__.startswith(("pyspark", "py4j")):
         from meshwright.runtime.session import spark_log
 
-        fail(f"Spark failed: {_first_line(error)}\nIts log: {spark_log()}", SparkError.exit_code)
-    cause = f"{type(error).__name__}: {_first_line(error)}".removesuffix(": ")
+        fail(f"Spark failed: {first_line(error)}\nIts log: {spark_log()}", SparkError.exit_code)
+    name = type(error).__name__
+    cause = name if first_line(error) == name else f"{name}: {first_line(error)}"
     fail(f"Meshwright failed unexpectedly ({cause}). {_details(error)}", UNEXPECTED)
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Print an error on stderr and end; commands in it are shown as this one was started."""
-    message = message.replace("`meshwright ", f"`{command_name()} ")
+    message = without_secrets(message).replace("`meshwright ", f"`{command_name()} ")
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
 
@@ -64,8 +65,8 @@ def _details(error: BaseException) -> str:
     return f"The details are in {path}. {REPORT}."
 
 
-def _first_line(error: BaseException) -> str:
-    lines = without_secrets(str(error)).strip().splitlines()
-    # Py4J puts the Java exception after a line of its own, which names no cause.
-    causes = [line for line in lines if not line.startswith("An error occurred while calling")]
-    return (causes or lines or [""])[0].lstrip(": ")
+def _interrupted(error: BaseException | None) -> bool:
+    """Return whether an error is an interrupt, or came while the command ended because of one."""
+    return isinstance(error, KeyboardInterrupt) or (
+        error is not None and _interrupted(error.__context__)
+    )

@@ -1,8 +1,8 @@
 """The one place where a Spark session is made.
 
 Local by default; ``--master`` or ``SPARK_MASTER`` for a cluster, ``SPARK_REMOTE`` (or an ``sc://``
-master) for Spark Connect. The output of Spark's JVM goes to a log in the scratch directory instead
-of the terminal; the log is kept if something fails.
+master) for Spark Connect. The errors of Spark's JVM go to a log in the scratch directory instead
+of the terminal; the log is kept if something fails. The JVM ends with this process (`jvm.py`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.errors import InputError, SparkError
+from meshwright.errors import InputError, SparkError, first_line
+from meshwright.runtime.jvm import own_jvm
 from meshwright.runtime.machine import cpu_count, has_ended, machine_memory, process_name
 
 if TYPE_CHECKING:
@@ -65,17 +65,16 @@ def spark_session(
     log = scratch / "spark.log"
     builder = SparkSession.builder.master(master).appName("meshwright")
     builder = builder.config(map={**_settings(scratch, local=local), **(settings or {})})
+    own_jvm(log)
     try:
-        with _stderr_to(log):
-            session = builder.getOrCreate()
+        session = builder.getOrCreate()
     except Exception as error:
         kept = _keep(log)
         shutil.rmtree(scratch, ignore_errors=True)
         raise SparkError(
-            f"Spark did not start on master {master!r}: {_first_line(error)}. Its log: {kept}",
+            f"Spark did not start on master {master!r}: {first_line(error)}. Its log: {kept}",
             log=str(kept),
         ) from error
-    atexit.register(session.stop)
     ship_package(session, PACKAGE)
     if not _imports_from_here(session):
         _follow_executors(session)
@@ -181,12 +180,13 @@ def _connect(remote: str) -> SparkSession:
     if remote.startswith("local"):  # PySpark starts the server here, with workers of its own
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         require_java()
+        own_jvm(_new_scratch() / "spark.log")
     try:
         session = SparkSession.builder.remote(remote).getOrCreate()
         ship_package(session, PACKAGE)
     except Exception as error:
         raise SparkError(
-            f"cannot reach Spark Connect at {remote!r}: {_first_line(error)}. "
+            f"cannot reach Spark Connect at {remote!r}: {first_line(error)}. "
             "Check SPARK_REMOTE or --master."
         ) from error
     return session
@@ -208,20 +208,6 @@ def _package_archive(scratch: Path, package: Path) -> Path:
     return archive
 
 
-@contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Redirect stderr to a file; a JVM that starts meanwhile keeps writing there."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
 def _new_scratch() -> Path:
     """Make a directory that is removed when this process ends."""
     scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{process_name()}-"))
@@ -241,8 +227,3 @@ def _keep(log: Path) -> Path:
     if log.is_file():
         shutil.copyfile(log, kept)
     return kept
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
