@@ -15,6 +15,7 @@ from typer import Argument, Option
 from meshwright.cli import add_group, command_name, run_verb, show
 from meshwright.cli.options import DemoOut, Json, Seed
 from meshwright.errors import DeployError
+from meshwright.runtime import interrupts
 from meshwright.runtime.progress import Progress
 
 if TYPE_CHECKING:
@@ -44,14 +45,15 @@ lab = add_group("lab", "Run a plan on real brokers on this machine.")
 
 @contextmanager
 def stopping_brokers() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into SystemExit, so that the brokers are stopped on the way out."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that the brokers are stopped on the way out.
 
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    Signals come in only where `interrupts.let_in` lets them.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    interrupts.raise_on(*before)
     try:
-        yield
+        with interrupts.held():
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -76,7 +78,7 @@ def up(
         with progress.step("starting brokers"):
             started = running.up(conf, place=lab, without=without or (), any_ports=any_ports)
         try:
-            with progress.step("waiting for bridges"):
+            with interrupts.let_in(), progress.step("waiting for bridges"):
                 await_links(started)
         except DeployError:
             started.stop_brokers()  # keeps their logs, which show the cause
@@ -167,7 +169,7 @@ def compare(
     from meshwright.deploy.lab import compare as stage
 
     progress = Progress(stage.N_STEPS)
-    with stopping_brokers():
+    with stopping_brokers(), interrupts.let_in():
         found = stage.compare(
             conf, n_messages=messages, publishers=publishers, seed=seed, step=progress.step
         )
@@ -225,10 +227,11 @@ def demo(out: DemoOut = Path("demo")) -> None:
     print("planned.")
     write_demo(find_example(), inventory, conf)
     print(f"\nbrokers of {DEMO_METHOD}'s plan: {inventory}\ntheir configuration: {conf}")
-    run_verb("lab", "up", conf)
     with stopping_brokers():
+        run_verb("lab", "up", conf)
         try:
-            run_verb("lab", "verify", conf)
+            with interrupts.let_in():
+                run_verb("lab", "verify", conf)
         finally:
             run_verb("lab", "down", conf)
     run_verb("lab", "compare", conf)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from meshwright.deploy.lab.clients import Probe, link_probes
-from meshwright.deploy.lab.running import Lab, up
+from meshwright.deploy.lab.running import Lab, running_lab
 from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
 from meshwright.deploy.plan import CONFIGURATION, Link, Plan, neighbours, read_plan
 from meshwright.errors import CheckError
@@ -175,12 +175,14 @@ def compare(
         for i, layout in enumerate(LAYOUTS):
             with step(f"measuring {layout.name}"):
                 linked = write_layout(layout, plan, place / f"conf-{i}", settings)
-                lab = up(place / f"conf-{i}", place=place / f"lab-{i}", any_ports=True, plan=linked)
                 probes = layout.probes(linked)
-                found.append(_measure(lab, layout.name, messages, timed, probes, layout.prefix))
+                places = place / f"conf-{i}", place / f"lab-{i}"
+                with running_lab(places[0], place=places[1], any_ports=True, plan=linked) as lab:
+                    found.append(_measure(lab, layout.name, messages, timed, probes, layout.prefix))
         with step("measuring the plan"):
-            lab = up(conf, place=place / "lab-plan", any_ports=True, plan=plan)
-            found.append(_measure(lab, "plan", messages, timed, link_probes(plan, plan.nodes), ""))
+            probes = link_probes(plan, plan.nodes)
+            with running_lab(conf, place=place / "lab-plan", any_ports=True, plan=plan) as lab:
+                found.append(_measure(lab, "plan", messages, timed, probes, ""))
     return found
 
 
@@ -192,19 +194,16 @@ def _measure(
     probes: Sequence[Probe],
     prefix: str,
 ) -> Measured:
-    """Publish over a running lab, count and time, and stop it."""
+    """Publish over a running lab, count and time."""
     wanted: dict[str, list[str]] = {node: [] for node in lab.plan.nodes}
     for route in lab.plan.routes:
         for node in route.subscribers:
             wanted[node] += dict.fromkeys((route.name, prefix + route.name))
-    try:
-        with lab.clients() as clients:
-            clients.wait_for(probes, LINK_SECONDS)
-            counted = send(clients, messages, prefix=prefix, window=16)
-            clients.listen_to(wanted)
-            times = send(clients, timed, prefix=prefix, window=1, own=False, quiet=0)
-    finally:
-        lab.stop()
+    with lab.clients() as clients:
+        clients.wait_for(probes, LINK_SECONDS)
+        counted = send(clients, messages, prefix=prefix, window=16)
+        clients.listen_to(wanted)
+        times = send(clients, timed, prefix=prefix, window=1, own=False, quiet=0)
     if counted.storm:
         raise CheckError(f"the {name} runs messages in circles, so nothing can be compared.")
     return _summarize(name, lab.plan, counted, times.delays)

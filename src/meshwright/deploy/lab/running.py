@@ -1,15 +1,15 @@
 """A running lab: started from a configuration directory, remembered in a file, stopped again.
 
-The state is written after every start, so that whatever ends the command, `down` knows each
-process that was started.
+The state is written after every start, and interrupts wait until it is, so that whatever ends the
+command, `down` knows each process that was started.
 """
 
 import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from meshwright.deploy.lab.processes import (
 from meshwright.deploy.plan import Link, Plan, read_plan
 from meshwright.deploy.restart import Step, restart_order
 from meshwright.errors import DeployError, InputError
+from meshwright.runtime import interrupts
 
 STATE = "lab.json"
 KIND = "lab"
@@ -79,8 +80,9 @@ class Lab:
                     "Stop that program and try again.",
                     f"{LOOPBACK}:{port}",
                 )
-            self.processes[node] = start_broker(program, self.directory(node))
-            self.save()
+            with interrupts.held():
+                self.processes[node] = start_broker(program, self.directory(node))
+                self.save()
         for node in waiting:
             self._wait_for_listener(node)
 
@@ -106,12 +108,12 @@ class Lab:
 
     def stop_brokers(self) -> int:
         """Stop the brokers and return how many still ran; the next `up` or `down` cleans up."""
-        return stop(self.processes.values())
+        return stop({*self.processes.values(), *brokers_in(self.place)})
 
     def stop(self) -> None:
         """Stop the brokers and remove the lab's directory."""
         self.stop_brokers()
-        shutil.rmtree(self.place)
+        _remove(self.place)
 
 
 def lab_place(conf: Path, place: Path | None = None) -> Path:
@@ -149,26 +151,39 @@ def up(
 
     def start() -> Lab:
         _make_place(where, conf)
+        lab = None
         try:
-            listens = {**_ports(plan, chosen), **(ports or {})}
-            access = write_local_copy(conf, plan, where, listens, via=via, extra=extra)
+            with interrupts.let_in():
+                listens = {**_ports(plan, chosen), **(ports or {})}
+                access = write_local_copy(conf, plan, where, listens, via=via, extra=extra)
+                lab = Lab(where, plan, access)
+                lab.save()  # from now on `down` knows the place, whatever ends this process
+                for nodes in start_order(plan):
+                    lab.start(node for node in nodes if node not in absent)
+                return lab
         except BaseException:
-            shutil.rmtree(where)
+            if lab is not None:
+                lab.stop_brokers()
+            _remove(where)
             raise
-        lab = Lab(where, plan, access)
-        try:
-            lab.save()  # from now on `down` knows the place, whatever ends this process
-            for nodes in start_order(plan):
-                lab.start(node for node in nodes if node not in absent)
-        except BaseException:
-            lab.stop()
-            raise
-        return lab
 
-    for _ in range(PORT_TRIES - 1 if chosen else 0):
-        with suppress(PortTakenError):
-            return start()
-    return start()
+    with interrupts.held():
+        for _ in range(PORT_TRIES - 1 if chosen else 0):
+            with suppress(PortTakenError):
+                return start()
+        return start()
+
+
+@contextmanager
+def running_lab(conf: Path, **options: Any) -> Iterator[Lab]:
+    """Start a lab as `up` does, and stop it when the block ends."""
+    with interrupts.held():
+        lab = up(conf, **options)
+        try:
+            with interrupts.let_in():
+                yield lab
+        finally:
+            lab.stop()
 
 
 def find_lab(conf: Path, place: Path | None = None) -> Lab:
@@ -200,7 +215,7 @@ def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[
     if keep:
         (where / STATE).unlink()
     else:
-        shutil.rmtree(where)
+        _remove(where)
     return n_stopped, n_ended
 
 
@@ -296,12 +311,18 @@ def _make_place(where: Path, conf: Path) -> None:
                 f"the lab of '{conf}' is up already with {n_running} brokers; stop it first: "
                 f"meshwright lab down {conf}"
             )
-        shutil.rmtree(where)
+        _remove(where)
     if where.exists():
         raise InputError(
             f"'{where}' exists and is not a lab; move it away or name another place with --lab."
         )
     where.mkdir(mode=0o700, parents=True)
+
+
+def _remove(where: Path) -> None:
+    """Remove the directory of a lab: what is left of half of it would be no lab any more."""
+    with interrupts.held():
+        shutil.rmtree(where)
 
 
 def _read_state(where: Path) -> dict[str, Any] | None:
