@@ -162,6 +162,17 @@ def test_a_broker_that_has_ended_fails_verify_and_is_named(monkeypatch, capsys, 
     assert "1 broker is not up, which 9 deliveries need: a" in err
 
 
+def test_a_broker_that_ends_during_verify_is_named_at_once(conf, start_lab):
+    lab = start_lab(conf)
+
+    def kill(_share: float) -> None:
+        if "a" in lab.up:
+            lab.kill("a")
+
+    with pytest.raises(DeployError, match=r"the broker 'a' has ended meanwhile; the end of '.*log"):
+        verify(lab, n_messages=100, on_progress=kill)
+
+
 def test_names_of_brokers_are_no_matter(tmp_path, start_lab):
     conf = deploy(
         tmp_path / "conf",

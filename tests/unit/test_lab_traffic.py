@@ -21,6 +21,9 @@ class FakeClients:
         self._sent.append((topic, number))
         return 0
 
+    def check(self) -> None:
+        """Both brokers run."""
+
     def news(self):
         if self._sent and self._left:
             self._left -= 1

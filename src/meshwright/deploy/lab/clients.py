@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +19,7 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from meshwright.deploy.lab.configurations import ACCOUNT, CERTIFICATES, Access
-from meshwright.deploy.lab.processes import LOOPBACK, MAX_WAIT, wait_until
+from meshwright.deploy.lab.processes import LOOPBACK, wait_until
 from meshwright.deploy.plan import Link, Plan, Route
 from meshwright.errors import DeployError
 
@@ -88,9 +88,14 @@ class Client:
         self.connection.connect_async(LOOPBACK, access.ports[node])
         self.connection.loop_start()
 
-    def wait(self) -> None:
-        """Wait until the subscription is in force."""
-        if not self._ready.wait(MAX_WAIT):
+    def wait(self, check: Callable[[], None]) -> None:
+        """Wait until the subscription is in force, or until `check` raises."""
+
+        def ready() -> bool:
+            check()
+            return self._ready.is_set()
+
+        if not wait_until(ready):
             raise DeployError(f"the broker {self.node!r} refuses the lab: {self._refusal}.")
 
     def publish(self, topic: str, kind: int, number: int) -> int:
@@ -129,13 +134,22 @@ class Client:
 class Clients:
     """The clients at all brokers that run. Use as a context: they disconnect at its end."""
 
-    def __init__(self, access: Access, nodes: Iterable[str], *, qos: int, topics: Sequence[str]):
+    def __init__(
+        self,
+        access: Access,
+        nodes: Iterable[str],
+        require: Callable[[str], None],  # raises if a broker has ended
+        *,
+        qos: int,
+        topics: Sequence[str],
+    ):
         run = os.urandom(4)
+        self._require = require
         self._clients = {node: Client(node, access, run, qos, topics) for node in nodes}
         self._next = 0
         try:
             for client in self._clients.values():
-                client.wait()
+                client.wait(self.check)
         except BaseException:
             self.__exit__()
             raise
@@ -167,7 +181,13 @@ class Clients:
         for node, client in self._clients.items():
             client.listen_to(topics.get(node, ()))
         for client in self._clients.values():
-            client.wait()
+            client.wait(self.check)
+
+    def check(self) -> None:
+        """Raise DeployError if a broker has ended; one that its client is connected to has not."""
+        for node, client in self._clients.items():
+            if not client.connection.is_connected():
+                self._require(node)
 
     def wait_for(self, probes: Sequence[Probe], seconds: float) -> None:
         """Wait until every probe has arrived: then the links are open.
@@ -183,6 +203,7 @@ class Clients:
         list(self._take(PROBE))  # those of an earlier wait prove nothing
 
         def all_arrived() -> bool:
+            self.check()
             for node, arrival in self._take(PROBE):
                 if waiting.get((arrival.number, node)) == arrival.topic:
                     del waiting[arrival.number, node]

@@ -62,7 +62,19 @@ class Lab:
 
     def clients(self) -> Clients:
         """Connect a client that subscribes to everything to each broker that runs."""
-        return Clients(self.access, self.up, qos=self.plan.qos, topics=self.plan.match_all)
+        return Clients(
+            self.access, self.up, self.require, qos=self.plan.qos, topics=self.plan.match_all
+        )
+
+    def require(self, node: str) -> None:
+        """Raise DeployError, with the end of the broker's log, if a broker has ended."""
+        process = self.processes.get(node)
+        if process is not None and not process.runs():
+            log = self.directory(node) / LOG
+            raise DeployError(
+                f"the broker {node!r} has ended meanwhile; the end of '{log}': {last_lines(log)}",
+                f"{LOOPBACK}:{self.access.ports[node]}",
+            )
 
     def directory(self, node: str) -> Path:
         """Return the directory a broker runs in."""

@@ -62,6 +62,7 @@ class Traffic:
                 self._waiting.clear()
                 progress, patience = time.monotonic(), patience / 10
             else:
+                self._clients.check()
                 time.sleep(0.001)
 
     def settle(self, quiet: float) -> None:
