@@ -12,11 +12,10 @@ from meshwright.storage import staging, write_table
 
 def write_instance(instance: Instance, path: Path, *, force: bool = False) -> Path:
     """Write an instance as a workload dataset."""
-    nodes = np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
     with staging(path, "workload", force=force) as stage:
         write_table(
             stage.table("subscriptions"),
-            pa.table({"node": pa.array(nodes), "topic": pa.array(instance.topics)}),
+            pa.table({"node": pa.array(instance.nodes), "topic": pa.array(instance.topics)}),
         )
         for table, column, names in (
             ("nodes", "node", instance.node_names),

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import meshwright as mw
+from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
@@ -77,6 +78,8 @@ def test_the_answer_does_not_depend_on_how_the_topics_are_cut(spark, tmp_path, w
         ("n_edges", 7),
         ("average_degree", 1.5),
         ("n_disconnected", 3),
+        ("median_degree", 9.5),
+        ("disconnected", ["topic-1"]),
     ],
 )
 def test_a_false_claim_is_found(spark, tmp_path, workload, claim, value):
@@ -123,6 +126,64 @@ def test_an_edge_listed_twice_is_found(spark, tmp_path, workload):
         edges[end][0] = edges[end][1]
     write_table(path / "edges.parquet", pa.table(edges, schema=read_table(path, "edges").schema))
     assert "1 edges are listed more than once" in check(spark, path).findings
+
+
+def rewrite(path, table, **columns):
+    """Replace whole columns of a table."""
+    rows = read_table(path, table)
+    for name, values in columns.items():
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, pa.array(values, rows.schema.field(name).type))
+    write_table(path / f"{table}.parquet", rows)
+
+
+@pytest.mark.parametrize("method", ["gm", "sl"])
+def test_ranks_in_an_order_that_does_not_give_the_gains_are_found(
+    spark, tmp_path, workload, method
+):
+    path = tmp_path / "overlay"
+    write_overlay(design(Instance.load(workload), method), path, workload)
+    ranks = rows_of("edges", path)["rank"]
+    rewrite(path, "edges", rank=ranks[::-1])
+    (finding,) = check(spark, path).findings
+    assert "edges did not join as many topics as their gain says" in finding
+
+
+@pytest.mark.parametrize(
+    ("bound", "value"),
+    [("edges", 1000), ("max_degree", 0), ("support_with_edges", 0.5), ("support_with_degree", 0)],
+)
+def test_a_false_bound_is_found(spark, tmp_path, workload, bound, value):
+    path = tmp_path / "overlay"
+    write_overlay(design(Instance.load(workload), "gpm", max_degree=2), path, workload)
+    manifest = json.loads((path / "manifest.json").read_text())
+    real = manifest["bounds"][bound]
+    manifest["bounds"][bound] = value
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    findings = check(spark, path).findings
+    assert findings == (f"the manifest says the bound {bound} is {value}; it is {real}",)
+
+
+def test_bounds_that_are_not_claimed_are_not_missed(spark, tmp_path, workload):
+    write_overlay(design(Instance.load(workload), "gm", certify=False), tmp_path / "o", workload)
+    assert check(spark, tmp_path / "o").findings == ()
+
+
+@pytest.mark.parametrize("column", ["subscribers", "components", "connected_share"])
+def test_a_false_table_of_topics_is_found(spark, tmp_path, workload, column):
+    path = tmp_path / "overlay"
+    write_overlay(design(Instance.load(workload), "gpm", max_degree=2), path, workload)
+    values = rows_of("topics", path)[column]
+    rewrite(path, "topics", **{column: [0, *values[1:]]})
+    assert check(spark, path).findings == (f"table 'topics' is wrong about {column} of 1 topics",)
+
+
+def test_a_workload_that_is_not_what_its_digest_says_is_damaged(spark, tmp_path):
+    workload = write_instance(crowd(), tmp_path / "w")
+    write_overlay(design(Instance.load(workload), "gm"), tmp_path / "o", workload)
+    rewrite(workload, "nodes", name=sorted(f"peer-{v}" for v in range(40)))
+    with pytest.raises(InputError, match="is damaged: its content has another digest"):
+        check(spark, tmp_path / "o")
 
 
 def test_an_overlay_of_nobody_is_checked_too(spark, tmp_path):

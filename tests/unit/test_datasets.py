@@ -533,7 +533,7 @@ def test_a_version_that_is_lost_is_named(tmp_path):
 
 WRONG_FACTS = {
     "workload": 3,
-    "bounds": [1],
+    "bounds": {"edges": "none"},
     "parameters": "none",
     "seconds": True,
     "n_edges": -1,

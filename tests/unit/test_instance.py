@@ -211,6 +211,27 @@ def test_a_workload_with_fewer_names_than_nodes_is_refused(tmp_path):
         Instance.load(tmp_path / "w")
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "a"], "not sorted and distinct; 'a' follows 'a'"),
+        (["b", "a"], "not sorted and distinct; 'a' follows 'b'"),
+        (["a", None], "has nulls"),
+        (["", "a"], "'' is no name"),
+        (["a", "b\nc"], r"'b\\nc' is no name"),
+        (["a", "b\u0085c"], r"'b\\x85c' is no name"),
+        (["a", "b" * 65_536], "'bbb.*' is no name"),
+    ],
+)
+@pytest.mark.parametrize("table", ["nodes", "topics"])
+def test_a_workload_with_bad_names_is_damaged(tmp_path, table, names, message):
+    good = ["a", "b"]
+    both = (names, good) if table == "nodes" else (good, names)
+    write_workload(tmp_path / "w", 2, 2, [(0, 0), (1, 1)], names=both)
+    with pytest.raises(InputError, match=f"is damaged: .*{table}.* {message}"):
+        Instance.load(tmp_path / "w")
+
+
 def test_a_workload_without_its_counts_is_refused(tmp_path):
     write_workload(tmp_path / "w", 1, 1, [(0, 0)])
     file = tmp_path / "w" / "manifest.json"

@@ -168,6 +168,15 @@ def test_an_overlay_survives_the_disk(tmp_path, instance, workload):
     assert manifest["disconnected"] == mw.disconnected_topics(overlay)
 
 
+@pytest.mark.parametrize("bounds", [{}, {"edges": 1}, {"edges": 1, "links": 2}])
+def test_bounds_of_other_names_are_damage(tmp_path, instance, workload, bounds):
+    write_overlay(design(instance, "gm"), tmp_path / "overlay", workload)
+    path = tmp_path / "overlay" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "bounds": bounds}))
+    with pytest.raises(InputError, match=r"its bounds are .*, not edges, max_degree, "):
+        load_overlay(tmp_path / "overlay")
+
+
 def test_an_overlay_finds_its_workload_when_both_have_moved(tmp_path, instance, workload):
     write_overlay(design(instance, "gm"), tmp_path / "overlay", workload)
     moved = tmp_path / "elsewhere"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.model.names import ArrowNames, NumberedNames, arrow_names
+from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, names_problem
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, open_dataset, read_table
 from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
@@ -61,13 +61,20 @@ class Instance:
     def digest(self) -> str:
         """The SHA-256 of the content: equal to the digest of a workload with the same content."""
         if not self._digest:
-            nodes = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
-            counts = self.n_nodes, self.n_topics, self.n_subscriptions
-            node_names, topic_names = arrow_names(self.node_names), arrow_names(self.topic_names)
-            names = names_digest(node_names), names_digest(topic_names)
-            pairs = pairs_digest(pack(nodes, self.topics))
-            self._digest.append(workload_digest(*counts, *names, pairs))
+            self._digest.append(self.compute_digest())
         return self._digest[0]
+
+    def compute_digest(self) -> str:
+        """Return the digest from the content, whatever the manifest said that it was read with."""
+        counts = self.n_nodes, self.n_topics, self.n_subscriptions
+        node_names, topic_names = arrow_names(self.node_names), arrow_names(self.topic_names)
+        names = names_digest(node_names), names_digest(topic_names)
+        return workload_digest(*counts, *names, pairs_digest(pack(self.nodes, self.topics)))
+
+    @property
+    def nodes(self) -> Ints:
+        """The node of each subscription, beside `topics`."""
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
 
     def topics_of(self, node: int) -> Ints:
         """Return the topics that a node wants, sorted."""
@@ -227,4 +234,11 @@ def _names(manifest: Manifest, table: str, column: str) -> ArrowNames:
             f"'{manifest.path}' is damaged: the ids of table {table!r} are not 0..{count - 1}, "
             "each once. Make the dataset again."
         )
-    return ArrowNames(names.column("name").combine_chunks())
+    found = names.column("name").combine_chunks()
+    wrong = names_problem(found)
+    if wrong:
+        raise InputError(
+            f"'{manifest.path}' is damaged: the names of table {table!r} are {wrong}. "
+            "Make the dataset again."
+        )
+    return ArrowNames(found)

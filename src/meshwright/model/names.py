@@ -4,6 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
+CONTROLS = r"[\x00-\x1f\x7f-\x9f]"  # characters that no name holds, as a regular expression
 
 
 class NumberedNames(Sequence[str]):
@@ -58,3 +62,23 @@ def arrow_names(names: Iterable[str]) -> pa.Array:
     if isinstance(names, ArrowNames):
         return names._array
     return pa.array(list(names), type=pa.string())
+
+
+def names_problem(names: pa.Array) -> str | None:
+    """Return what names in id order are instead of sorted, distinct and valid, if anything."""
+    try:
+        names.validate(full=True)
+    except pa.ArrowInvalid:
+        return "not all UTF-8"
+    bad = pc.or_(
+        pc.match_substring_regex(names, f"^$|{CONTROLS}"),
+        pc.greater(pc.binary_length(names), LONGEST_NAME),
+    )
+    at = pc.index(bad, True).as_py()
+    if at >= 0:
+        return f"not all valid: {names[at].as_py()[:60]!r} is no name"
+    at = pc.index(pc.less(names[:-1], names[1:]), False).as_py()
+    if at >= 0:
+        before, after = names[at].as_py(), names[at + 1].as_py()
+        return f"not sorted and distinct; {after[:60]!r} follows {before[:60]!r}"
+    return None

@@ -1,13 +1,16 @@
 """`check`: recompute everything that an overlay's manifest says, on Spark.
 
 Topics are independent: each task takes some of them and searches their sub-overlays breadth-first.
-Subscriptions and links reach the tasks in one file that every process maps. No code is shared with
-the engine that designed the overlay.
+Subscriptions and links reach the tasks in one file that every process maps. Nothing of this is
+shared with the engine that designed the overlay. The gains by rank and the bounds are recomputed in
+this process.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +18,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from meshwright.errors import InputError
-from meshwright.model.overlay import count_repeated
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import count_repeated, gains_of
+from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.dataset import is_small_world, world_findings
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
 from meshwright.overlay.methods import SMALL_WORLDS
@@ -33,10 +38,14 @@ from meshwright.storage import (
     scratch_beside,
 )
 
-N_STEPS = 3
+N_STEPS = 4
 N_NAMED = 10  # busiest nodes and disconnected topics that are named
 PART = 5_000_000  # subscribers and links of theirs that a task reads: about a second
 
+MEASURES = (  # of the manifest, by their names in an Evaluation
+    *("n_edges", "average_degree", "max_degree", "median_degree"),
+    *("support", "connected", "n_disconnected"),
+)
 COLUMNS = ("topic", "components", "largest", "diameter_low", "diameter_high")  # all int
 
 
@@ -47,6 +56,7 @@ class Evaluation:
     n_edges: int
     average_degree: float
     max_degree: int
+    median_degree: float
     support: float
     connected: bool
     n_disconnected: int
@@ -71,26 +81,29 @@ def check(
     manifest = open_dataset(directory, "overlay")
     source = find_input(manifest, "workload", workload)
     progress = progress or no_progress()
-    n_nodes, n_topics = source["n_nodes"], source["n_topics"]
+    with progress.step("reading the workload"):
+        instance = Instance.read(source)
+        if instance.compute_digest() != source["digest"]:
+            raise InputError(
+                f"'{source.path}' is damaged: its content has another digest than its manifest "
+                "says. Make the dataset again."
+            )
+    n_nodes, n_topics = instance.n_nodes, instance.n_topics
     with progress.step("checking the links"):
-        u, v = (_column(manifest, "edges", end) for end in ("u", "v"))
-        findings = _check_edges(u, v, _column(manifest, "edges", "rank"), n_nodes)
-        property_1 = _check_world(manifest, source)
+        u, v, rank, gain = (_column(manifest, "edges", c) for c in ("u", "v", "rank", "gain"))
+        findings = _check_edges(u, v, rank, n_nodes)
+        if not findings:
+            order = np.argsort(rank)
+            findings = _check_order(instance, u[order], v[order], gain[order], manifest["bounds"])
+        property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
         u, v = u[known], v[known]
         degrees = np.bincount(u, minlength=n_nodes) + np.bincount(v, minlength=n_nodes)
         busiest = _largest(degrees)
-        names = _names(source, "nodes", busiest)
     with progress.step("searching every topic's sub-overlay"):
-        nodes, topics = (_column(source, "subscriptions", end) for end in ("node", "topic"))
-        for ids, count in ((nodes, n_nodes), (topics, n_topics)):
-            if len(ids) and not (ids.min() >= 0 and ids.max() < count):
-                raise InputError(
-                    f"'{source.path}' has a subscription outside 0..{count - 1}. Make it again."
-                )
-        graph = sub_overlays(nodes, topics, u, v, n_nodes, n_topics)
-        del nodes, topics, u, v, known
+        graph = sub_overlays(instance.nodes, instance.topics, u, v, n_nodes, n_topics)
+        del u, v, known
         found = _evaluate(spark, graph, directory, part)
     with progress.step("comparing with the manifest"):
         subscribers = np.diff(graph.topic_ptr)
@@ -99,25 +112,31 @@ def check(
         spread = np.unique_counts(found["diameter_low"][whole])
         full = int(np.maximum(subscribers - 1, 0).sum())
         joined = full - int(apart.sum(dtype=np.int64))
-        gain = int(_column(manifest, "edges", "gain").sum(dtype=np.int64))
-        if gain != joined:
-            findings.append(f"the gains of the edges sum to {gain:,}; the edges join {joined:,}")
+        if gain.sum(dtype=np.int64) != joined:
+            findings.append(f"the gains of the edges sum to {gain.sum():,}; they join {joined:,}")
+        findings += _check_topics(manifest, subscribers, found)
         n_edges = manifest.rows["edges"]
         evaluation = Evaluation(
             n_edges=n_edges,
             average_degree=2 * n_edges / n_nodes if n_nodes else 0.0,
             max_degree=_most(degrees),
+            median_degree=float(np.median(degrees)) if n_nodes else 0.0,
             support=joined / full if full else 1.0,
             connected=not apart.any(),
             n_disconnected=int(np.count_nonzero(apart)),
-            disconnected=tuple(_names(source, "topics", _largest(apart))),
-            busiest=tuple(zip(names, degrees[busiest].tolist(), strict=True)),
+            disconnected=_names(instance.topic_names, _largest(apart)),
+            busiest=tuple(
+                zip(_names(instance.node_names, busiest), degrees[busiest].tolist(), strict=True)
+            ),
             diameter=(_most(found["diameter_low"]), _most(found["diameter_high"])),
             diameters=tuple(zip(spread.values.tolist(), spread.counts.tolist(), strict=True)),
             property_1=None if property_1 is None else not property_1,
             findings=(),
         )
-    return replace(evaluation, findings=(*findings, *_compare(evaluation, manifest)))
+        first = _names(instance.topic_names, np.flatnonzero(apart)[:N_NAMED])
+        real = {name: getattr(evaluation, name) for name in MEASURES}
+        findings += _differences(manifest.facts, {**real, "disconnected": list(first)})
+    return replace(evaluation, findings=tuple(findings))
 
 
 def _evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) -> dict[str, Ints]:
@@ -154,13 +173,8 @@ def _largest(values: npt.NDArray[np.integer]) -> Longs:
     return found[np.argsort(-values[found], kind="stable")[:N_NAMED]]
 
 
-def _names(workload: Manifest, table: str, ids: Longs) -> list[str]:
-    """Return the names of some nodes or topics."""
-    known = read_table(workload, table)
-    numbers = known.column(table.removesuffix("s")).to_numpy()
-    at = np.argsort(numbers) if np.any(np.diff(numbers) < 0) else np.arange(len(numbers))
-    names: list[str] = known.column("name").take(at[ids]).to_pylist()
-    return names
+def _names(names: Sequence[str], ids: Longs) -> tuple[str, ...]:
+    return tuple(names[i] for i in ids.tolist())
 
 
 def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
@@ -180,26 +194,64 @@ def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
     return wrong
 
 
-def _check_world(manifest: Manifest, workload: Manifest) -> list[str] | None:
+def _check_order(
+    instance: Instance, u: Ints, v: Ints, gain: Ints, claimed: Mapping[str, Any] | None
+) -> list[str]:
+    """Return where the gains of edges given by rank are false, and the bounds if any are claimed.
+
+    The methods use these kernels too; the tests compare them with naive twins.
+    """
+    edges = np.column_stack((u, v))
+    wrong = []
+    different = np.count_nonzero(gains_of(instance, edges) != gain)
+    if different:
+        wrong.append(f"{different:,} edges did not join as many topics as their gain says")
+    if claimed is not None:
+        wrong += _differences(claimed, asdict(find_bounds(instance, edges)), "the bound ")
+    return wrong
+
+
+def _check_topics(manifest: Manifest, subscribers: Longs, found: dict[str, Ints]) -> list[str]:
+    """Return where the table of topics differs from what was found."""
+    if "topics" not in manifest.rows:
+        return []
+    rows = read_table(manifest, "topics").sort_by("topic")
+    share = np.divide(
+        found["largest"], subscribers, out=np.ones(len(subscribers)), where=subscribers > 0
+    )
+    real: dict[str, npt.NDArray[Any]] = {
+        "topic": np.arange(len(subscribers)),
+        "subscribers": subscribers,
+        "components": found["components"],
+        "connected_share": share,
+    }
+    if len(rows) != len(subscribers):
+        return [f"table 'topics' has {len(rows):,} rows for {len(subscribers):,} topics"]
+    wrong = {
+        name: np.count_nonzero(~np.isclose(rows.column(name).to_numpy(), values))
+        for name, values in real.items()
+    }
+    return [f"table 'topics' is wrong about {c} of {n:,} topics" for c, n in wrong.items() if n]
+
+
+def _check_world(manifest: Manifest, instance: Instance) -> list[str] | None:
     """Return where a small world (n log n rows) violates Property 1, None for other overlays."""
     if not is_small_world(manifest):
         by_method = manifest.get("method") in SMALL_WORLDS
         return ["by its method it is a small world, but it has no ring"] if by_method else None
-    names = read_table(workload, "nodes").sort_by("node").column("name").to_pylist()
-    return world_findings(manifest, names)
+    return world_findings(manifest, list(instance.node_names))
 
 
-def _compare(found: Evaluation, manifest: Manifest) -> list[str]:
-    """Return where the manifest differs from the evaluation."""
-    wrong = []
-    for name in ("n_edges", "average_degree", "max_degree", "support", "connected"):
-        claimed, real = manifest.get(name), getattr(found, name)
-        same = isinstance(claimed, int | float) and math.isclose(claimed, real, abs_tol=1e-12)
-        if not same:
-            wrong.append(f"the manifest says {name} is {claimed}; it is {real}")
-    if manifest.get("n_disconnected") != found.n_disconnected:
-        wrong.append(
-            f"the manifest says {manifest.get('n_disconnected')} topics are disconnected; "
-            f"{found.n_disconnected} are"
-        )
-    return wrong
+def _differences(claimed: Mapping[str, Any], real: Mapping[str, Any], what: str = "") -> list[str]:
+    """Return where claims of the manifest are not what was found."""
+    return [
+        f"the manifest says {what}{name} is {claimed.get(name)}; it is {value}"
+        for name, value in real.items()
+        if not _same(claimed.get(name), value)
+    ]
+
+
+def _same(claimed: object, real: object) -> bool:
+    if isinstance(claimed, int | float) and isinstance(real, int | float):
+        return math.isclose(claimed, real, abs_tol=1e-12)
+    return claimed == real

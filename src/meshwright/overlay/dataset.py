@@ -5,6 +5,7 @@ finger), a row per node and phase. Nothing here needs a JVM.
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,6 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
     """Return the overlay of a dataset that is open."""
     source = find_input(manifest, "workload", workload)
     table = read_table(manifest, "edges").sort_by("rank")
-    bounds: dict[str, Any] | None = manifest["bounds"]
     values: dict[str, Any] = {
         "instance": Instance.read(source),
         "edges": np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy())),
@@ -88,7 +88,7 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
         "method": manifest["method"],
         "parameters": manifest["parameters"],
         "seed": manifest["seed"],
-        "bounds": Bounds(**bounds) if bounds else None,
+        "bounds": _read_bounds(manifest),
         "seconds": manifest["seconds"],
     }
     if not is_small_world(manifest):
@@ -97,6 +97,18 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
     if wrong:
         raise InputError(f"'{manifest.path}' is damaged: {wrong[0]}. Design it again.")
     return SmallWorld(**values, ring=ring, fingers=fingers)
+
+
+def _read_bounds(manifest: Manifest) -> Bounds | None:
+    """Return the bounds that a manifest claims, if any."""
+    claimed = manifest["bounds"]
+    names = sorted(field.name for field in fields(Bounds))
+    if claimed is not None and sorted(claimed) != names:
+        raise InputError(
+            f"'{manifest.path}' is damaged: its bounds are {', '.join(claimed) or 'empty'}, not "
+            f"{', '.join(names)}. Design it again."
+        )
+    return Bounds(**claimed) if claimed else None
 
 
 def is_small_world(manifest: Manifest) -> bool:

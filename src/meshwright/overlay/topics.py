@@ -52,9 +52,8 @@ def topic_rows(overlay: Overlay, most_steps: int = MOST_STEPS) -> TopicRows:
     """
     instance = overlay.instance
     n_nodes, n_topics = instance.n_nodes, instance.n_topics
-    nodes = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(instance.indptr))
     u, v = overlay.edges.T
-    graph = sub_overlays(nodes, instance.topics, u, v, n_nodes, n_topics)
+    graph = sub_overlays(instance.nodes, instance.topics, u, v, n_nodes, n_topics)
     links = np.zeros(n_topics, np.int64)
     in_parts(lambda first, last: kernel.count_links(graph, first, last, links), n_topics)
     sizes = np.diff(graph.topic_ptr)

@@ -53,8 +53,7 @@ def expand_workload(workload: str | Path, out: str | Path, *, force: bool = Fals
     given = Instance.read(before)
     instance = expand(given)
     with staging(Path(out), "workload", force=force) as stage:
-        nodes = np.repeat(np.arange(instance.n_nodes, dtype=np.int32), np.diff(instance.indptr))
-        pairs = {"node": pa.array(nodes), "topic": pa.array(instance.topics)}
+        pairs = {"node": pa.array(instance.nodes), "topic": pa.array(instance.topics)}
         write_table(stage.table("subscriptions"), pa.table(pairs))
         digests = {}
         for column, names in (("node", instance.node_names), ("topic", instance.topic_names)):

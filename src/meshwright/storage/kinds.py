@@ -35,6 +35,10 @@ FACT_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda v: isinstance(v, str), "text"),
     "flag": (lambda v: isinstance(v, bool), "true or false"),
     "map": (lambda v: isinstance(v, dict), "a JSON object"),
+    "numbers": (
+        lambda v: isinstance(v, dict) and all(map(_is_number, v.values())),
+        "a JSON object of numbers",
+    ),
     "list": (lambda v: isinstance(v, list), "a JSON array"),
 }
 
@@ -64,9 +68,14 @@ KINDS = {
         "design",
         {"edges": "u int, v int, rank int, gain int"},
         "workload text, workload_digest text, method text, parameters map, seed count?, "
-        "seconds number, n_edges count, average_degree number, max_degree count, support number, "
-        "connected flag, n_disconnected count, bounds map?",
-        {"ring": "position int, node int", "fingers": "node int, phase int, finger int"},
+        "seconds number, n_edges count, average_degree number, max_degree count, "
+        "median_degree number, support number, connected flag, n_disconnected count, "
+        "disconnected list, bounds numbers?",
+        {
+            "topics": "topic int, subscribers int, components int, connected_share double",
+            "ring": "position int, node int",
+            "fingers": "node int, phase int, finger int",
+        },
     ),
     "run": Kind(
         "simulate",

@@ -16,12 +16,11 @@ from pyspark.sql import functions as F
 
 from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import MOST_IDS
-from meshwright.model.names import number_width
+from meshwright.model.names import CONTROLS, LONGEST_NAME, number_width
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.tasks import Batches
 from meshwright.storage.digest import BLOCK_BITS, combine, name_blocks
 
-LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
 BROADCAST_NAMES = 4_000_000  # 16 bytes each in the tasks; above that Spark joins by shuffling
 PARTITION_NAMES = 50_000  # below that a further partition costs more than it sorts
 SALTS = 8
@@ -145,7 +144,7 @@ def _problem(name: Column) -> Column:
         F.when(name.isNull() | (length == 0), "is empty")
         .when(~F.is_valid_utf8(name), "is not valid UTF-8")
         .when(length > LONGEST_NAME, too_long)
-        .when(name.rlike("[\\x00-\\x1f\\x7f-\\x9f]"), "holds control characters")
+        .when(name.rlike(CONTROLS), "holds control characters")
     )
 
 
