@@ -217,7 +217,8 @@ def test_an_unpruned_triangle_is_refused(tmp_path):
     conf = deployed(overlay_of([(n, "x") for n in "abc"], [("a", "b"), ("b", "c")]), tmp_path / "c")
     path = conf / "a" / "mosquitto.conf"
     bridge = path.read_text().partition("# Link to")[2]
-    path.write_text(path.read_text() + "#" + bridge.replace(":20001", ":20002"))
+    more = bridge.replace(":20001", ":20002").replace("connection b", "connection c")
+    path.write_text(f"{path.read_text()}#{more}")
     assert any("'x' goes in circles" in finding for finding in validate(conf))
 
 
@@ -233,6 +234,20 @@ def test_an_unpruned_triangle_is_refused(tmp_path):
         ("a", "local_clientid mesh-local.a.b\n", "", "share the local client id ''"),
         ("a", "\ncleansession true", "\ncleansession false", "cleansession is false"),
         ("a", "try_private true", "try_private false", "try_private is false"),
+        ("a", "topic x both 1", "topic x both 1\ntopic hidden both 1", "'hidden' reaches, unasked"),
+        ("b", "listener 20001", "listener 20009", "listens on '20009 127.0.0.1', and others dial"),
+        ("b", "listener 20001 127.0.0.1\n", "", "'b' listens on 'nowhere'"),
+        ("b", "allow_anonymous true\n", "", "lets nobody in: allow_anonymous is not set"),
+        ("b", "allow_anonymous true", "allow_anonymous false", "has no users and lets nobody in"),
+        ("a", "topic x both 1\ntopic y both 1\n", "", "has no topic, so it does not start"),
+        (
+            "a",
+            "keepalive_interval 30",
+            "remote_username me",
+            "as the user 'me', not as ''",
+        ),
+        ("a", "keepalive_interval 30", "bridge_cafile x", "not all of cafile, certfile, keyfile"),
+        ("b", "allow_anonymous", "cafile x\nallow_anonymous", "its plan says TLS is False"),
     ],
 )
 def test_the_validator_finds_what_is_wrong(conf, node, old, new, finding):
@@ -244,10 +259,13 @@ def test_the_validator_finds_what_is_wrong(conf, node, old, new, finding):
     ("file", "old", "new", "finding"),
     [
         ("acl", "topic write y", "topic read y", "does not let 'user-2' use 'y'"),
-        ("acl", "topic write y", "topic readwrite y", "which no bridge needs"),
+        ("acl", "topic write y", "topic readwrite y", "which nothing needs"),
         ("acl", "topic write y", "topic write y\ntopic read #", "lets 'user-2' use '#'"),
         ("passwd", "user-0:", "someone:", "no password for the user 'user-0'"),
         ("mosquitto.conf", "anonymous false", "anonymous true", "lets anyone in"),
+        ("acl", "user user-1\ntopic readwrite x", "user user-1", "not let 'user-1' use 'x'"),
+        ("acl", "user user-1", "user user-1\ntopic read z", "lets 'user-1' use 'z'"),
+        ("../a/mosquitto.conf", "secret 0", "secret 9", "has another password for 'user-0'"),
     ],
 )
 def test_the_validator_finds_wrong_rights(secured, file, old, new, finding):
@@ -274,7 +292,34 @@ def test_topics_and_options_that_say_something_else_are_refused(conf, old, new, 
         read_conf(conf)
 
 
+SAME_IDS = {  # a second bridge to the same broker would end the first
+    "remote_clientid mesh.a.b": "'a' and 'a' dial 'b' with the client id 'mesh.a.b'",
+    "local_clientid mesh-local.a.b": "share the local client id 'mesh-local.a.b'",
+}
+
+
+@pytest.mark.parametrize("line", SAME_IDS)
+def test_two_bridges_of_a_broker_need_their_own_client_ids(conf, line):
+    path = conf / "a" / "mosquitto.conf"
+    bridge = path.read_text().partition("# Link to")[2].replace("topic x both 1\n", "")
+    bridge = bridge.replace("connection b", "connection b2").replace("a.b\n", "a.b2\n")
+    edit(path, "topic y both 1\n", f"#{bridge}")
+    assert validate(conf) == []
+    edit(path, f"{line}2", line)
+    assert any(SAME_IDS[line] in told for told in validate(conf)), validate(conf)
+
+
 ADDED_TO_BRIDGE = {
+    "connection b": "'b' is no new name of a bridge",
+    "topic hidden both 01": "is not a name, a direction and a qos",
+    "topic x/#/y both 1": "has a '#' that is not its whole last level",
+    "bridge_protocol_version mqttv5": "'mqttv5' is not a value that this check understands",
+    "keepalive_interval 4": "'4' is not a value",
+    "restart_timeout 5 1": "'5 1' is not a value",
+    "cleansession 1": "'1' is not a value",
+    "# note\rtopic hidden both 1": r"line \d+ holds the control character '\\r'",
+    "# note\0": r"holds the control character '\\x00'",
+    "\r": r"holds the control character '\\r'",
     "  topic hidden both 1": "'  topic hidden both 1' is not an option",
     "topic\thidden both 1": "Mosquitto may read it as something else",
     "topic  hidden both 1": "one space and a value",
@@ -283,6 +328,7 @@ ADDED_TO_BRIDGE = {
     "listener 1": "'listener' is not an option of a bridge",
 }
 ADDED_TO_BROKER = {
+    "log_type everything": "'everything' is not a value",
     "include_dir more": "'include_dir' is not an option of a broker",
     "plugin /x.so": "'plugin' is not an option of a broker",
     "per_listener_settings true": "'per_listener_settings' is not an option",
@@ -300,10 +346,20 @@ def test_lines_that_the_check_does_not_understand_are_refused(conf, line, messag
         read_conf(conf)
 
 
+@pytest.mark.parametrize(
+    "entry", ["user-0:$7$1$eA==$eA==", "me:secret", "me", " me:$7$1$eA==$eA=="]
+)
+def test_users_that_mosquitto_passwd_did_not_write_are_refused(secured, entry):
+    path = secured / "b" / "passwd"
+    path.write_text(f"{path.read_text()}{entry}\n")
+    with pytest.raises(InputError, match=r"passwd' line 4 is not a new user, a colon and a hash"):
+        read_conf(secured)
+
+
 @pytest.mark.parametrize("line", ["topic secret/#", "topic deny y", "topic", "pattern %u/#"])
 def test_rights_that_are_not_written_by_us_are_refused(secured, line):
     edit(secured / "b" / "acl", "topic write y", f"topic write y\n{line}")
-    with pytest.raises(InputError, match=r"is not one of read, write, readwrite"):
+    with pytest.raises(InputError, match="one of read, write, readwrite, and a topic"):
         read_conf(secured)
 
 

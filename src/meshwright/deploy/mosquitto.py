@@ -138,7 +138,7 @@ def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str
     for route in plan.routes:
         for node in route.publishers:
             right = "readwrite" if node in route.subscribers else "write"
-            rights[node] += f"topic {right} {route.pattern}\n"
+            rights[node] += f"topic {right} {route.name}\n"
     files = {}
     for node, broker in brokers.items():
         bridges = (bridge(plan, broker, other, passwords) for other in dials[node])
@@ -195,8 +195,12 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
 def bridge_rights(plan: Plan, user: Broker, broker: Broker) -> str:
     """Return the access list of a broker that dials, at the other end of the link."""
     text = f"\n# The bridge of {directory_name(user.node)}\nuser {user.username}\n"
-    lines = plan.lines[user.node, broker.node]
-    return text + "".join(f"topic {ACCESS[line.direction]} {line.pattern}\n" for line in lines)
+    link = user.node, broker.node
+    return text + "".join(
+        f"topic {ACCESS[line.direction]} {topic}\n"
+        for line in plan.lines[link]
+        for topic in plan.carried_as[link, line.pattern]
+    )
 
 
 def overlap(patterns: Sequence[str]) -> bool:

@@ -187,6 +187,15 @@ class Plan:
                     found[u, v].append(Line(route.pattern, "both"))
         return {link: tuple(sorted(lines)) for link, lines in found.items()}
 
+    @cached_property
+    def carried_as(self) -> Mapping[tuple[Link, str], tuple[str, ...]]:
+        """The topics that a link carries by each pattern; a space of theirs is a + in it."""
+        found: dict[tuple[Link, str], tuple[str, ...]] = {}
+        for route in self.routes:
+            for edge in route.edges:
+                found[edge, route.pattern] = (*found.get((edge, route.pattern), ()), route.name)
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan for ``plan.json``: of a password only where it is to be found."""
         return {

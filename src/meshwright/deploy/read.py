@@ -2,9 +2,10 @@
 
 The grammar is a part of Mosquitto's: a line that begins with ``#`` is a comment, any other is an
 option and a value after one space, ``topic`` takes words separated by spaces. Mosquitto accepts
-more, such as spaces before an option, and has options that change what a broker carries. A file
-that we wrote has none of this, so whatever is not known here is refused: a proof that passes over a
-line which the broker obeys is none.
+more, such as spaces before an option, and has options that change what a broker carries; values
+that it does not know end it; and a NUL, even in a comment, ends the file for it. A file that we
+wrote has none of this, so whatever is not known here is refused: a proof that passes over a line
+which the broker obeys, or counts one that it does not read, is none.
 """
 
 import re
@@ -14,23 +15,42 @@ from typing import cast
 
 from meshwright.deploy.plan import CONFIGURATION, Direction, Line, Plan, read_plan
 from meshwright.errors import InputError
+from meshwright.patterns.filters import topic_error
 from meshwright.storage.replacing import wait_for_target
 
 DIRECTIONS = ("both", "out", "in")
-BROKER_OPTIONS = (  # before the first connection
-    *("listener", "cafile", "certfile", "keyfile", "require_certificate", "allow_anonymous"),
-    *("password_file", "acl_file", "persistence", "persistence_location", "max_queued_messages"),
-    *("max_inflight_messages", "log_dest", "log_type", "log_timestamp", "log_timestamp_format"),
-)
+ANY, FLAG, CLIENT_ID = ".+", "true|false", r"[\w.%-]+"
+LOG_TYPES = "debug|error|warning|notice|information|subscribe|unsubscribe|websockets|none|all"
+BROKER_OPTIONS = {  # before the first connection, each with its values
+    "listener": r"[1-9]\d{0,4}( \S+)?",
+    **dict.fromkeys(("cafile", "certfile", "keyfile", "password_file", "acl_file"), ANY),
+    **dict.fromkeys(("require_certificate", "allow_anonymous", "persistence"), FLAG),
+    "persistence_location": ANY,
+    "max_queued_messages": r"\d{1,9}",
+    "max_inflight_messages": r"\d{1,4}",
+    "log_dest": r"stdout|stderr|syslog|topic|none|file \S+",
+    "log_type": LOG_TYPES,
+    "log_timestamp": FLAG,
+    "log_timestamp_format": ANY,
+}
 REPEATED = ("log_dest", "log_type")  # may be given several times
-BRIDGE_OPTIONS = (
-    *("address", "bridge_protocol_version", "try_private", "remote_clientid", "local_clientid"),
-    *("cleansession", "local_cleansession", "bridge_attempt_unsubscribe", "restart_timeout"),
-    *("notifications", "notifications_local_only", "keepalive_interval", "bridge_cafile"),
-    *("bridge_certfile", "bridge_keyfile", "remote_username", "remote_password"),
-)
+BRIDGE_OPTIONS = {
+    "address": r"\S+:\d+",
+    "bridge_protocol_version": "mqttv311|mqttv50",
+    **dict.fromkeys(("remote_clientid", "local_clientid"), CLIENT_ID),
+    **dict.fromkeys(("try_private", "cleansession", "local_cleansession"), FLAG),
+    **dict.fromkeys(("notifications", "notifications_local_only"), FLAG),
+    "bridge_attempt_unsubscribe": FLAG,
+    "restart_timeout": r"[1-9]\d{0,3}|1 [1-9]\d{0,3}",
+    "keepalive_interval": r"[5-9]|[1-9]\d{1,3}",
+    **dict.fromkeys(("bridge_cafile", "bridge_certfile", "bridge_keyfile"), ANY),
+    **dict.fromkeys(("remote_username", "remote_password"), ANY),
+}
 LINE = re.compile(r"[a-z_]+( [^\s\x00-\x1f]([^\x00-\x1f]*\S)?)?", re.ASCII)
+CONTROL = re.compile(r"[\x00-\x1f]")
+USER = re.compile(r"(?P<user>[^:\s]([^:]*[^:\s])?):(?P<hash>\$7\$\d{1,6}(\$[A-Za-z0-9+/=]+){2})")
 RIGHTS = ("read", "write", "readwrite")  # `deny`, and no right at all, are never written
+QOS = ("0", "1", "2")
 TOPIC_WORDS = 3  # topic, direction, qos: prefixes would rename
 
 
@@ -89,24 +109,34 @@ def read_broker(directory: Path) -> BrokerConf:
     for number, option, value in _options(path):
         where = f"'{path}' line {number}"
         if option == "connection":
+            if not re.fullmatch(CLIENT_ID, value) or value in (b.name for b in found.bridges):
+                raise InputError(f"{where}: {value!r} is no new name of a bridge. Deploy again.")
             found.bridges.append(Bridge(value))
         elif option == "topic":
             if not found.bridges:
                 raise InputError(f"{where}: a topic before any connection. Deploy again.")
             words = value.split(" ")
-            if len(words) != TOPIC_WORDS or words[1] not in DIRECTIONS or words[2] not in "012":
+            if len(words) != TOPIC_WORDS or words[1] not in DIRECTIONS or words[2] not in QOS:
                 raise InputError(
                     f"{where}: 'topic {value}' is not a name, a direction and a qos. Deploy again."
                 )
+            if reason := topic_error(words[0]):
+                raise InputError(f"{where}: topic {words[0]!r} {reason}. Deploy again.")
             found.bridges[-1].lines.append(Line(words[0], cast(Direction, words[1])))
             found.bridges[-1].qos.append(int(words[2]))
         else:
             bridge = found.bridges[-1] if found.bridges else None
-            if option not in (BRIDGE_OPTIONS if bridge else BROKER_OPTIONS):
+            values = (BRIDGE_OPTIONS if bridge else BROKER_OPTIONS).get(option)
+            if values is None:
                 place = "of a bridge" if bridge else "of a broker"
                 raise InputError(
                     f"{where}: {option!r} is not an option {place} that this check understands, "
                     "so nothing can be proved. Remove the line, or deploy again."
+                )
+            if not re.fullmatch(values, value):
+                raise InputError(
+                    f"{where}: {option} {value!r} is not a value that this check understands, so "
+                    "nothing can be proved. Deploy again."
                 )
             options = bridge.options if bridge else found.options
             if option in options and option not in REPEATED:
@@ -115,9 +145,15 @@ def read_broker(directory: Path) -> BrokerConf:
     if "acl_file" in found.options:
         found.acl = _acl(directory / found.options["acl_file"])
     if "password_file" in found.options:
-        for _, text in _lines(directory / found.options["password_file"]):
-            user, _, entry = text.partition(":")
-            found.users[user] = entry
+        path = directory / found.options["password_file"]
+        for number, text in _lines(path):
+            entry = USER.fullmatch(text)
+            if not entry or entry["user"] in found.users:
+                raise InputError(
+                    f"'{path}' line {number} is not a new user, a colon and a hash as "
+                    "mosquitto_passwd writes it. Deploy again."
+                )
+            found.users[entry["user"]] = entry["hash"]
     return found
 
 
@@ -131,14 +167,12 @@ def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
             found.setdefault(user, [])
         else:
             right, _, pattern = value.partition(" ")
-            if right not in RIGHTS or not pattern:
+            if option != "topic" or right not in RIGHTS or not pattern:
                 raise InputError(
-                    f"'{path}' line {number}: {right!r} is not one of {', '.join(RIGHTS)}, "
-                    "followed by a topic. Deploy again."
+                    f"'{path}' line {number}: {option + ' ' + value!r} is not `topic`, one of "
+                    f"{', '.join(RIGHTS)}, and a topic. Deploy again."
                 )
-            # A `pattern` line holds for every user; no plan has a user of this name.
-            owner = user if option == "topic" else f"{option} line"
-            found.setdefault(owner, []).append((right, pattern))
+            found.setdefault(user, []).append((right, pattern))
     return found
 
 
@@ -159,9 +193,13 @@ def _options(path: Path) -> list[tuple[int, str, str]]:
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return the numbered lines of a file that are neither empty nor comments."""
     try:
-        text = path.read_text(encoding="utf-8")
+        lines = path.read_bytes().decode().split("\n")  # nothing else ends a line for Mosquitto
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
-    # Only \n and \r end a line for Mosquitto; str.splitlines knows more.
-    lines = text.replace("\r", "\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        if control := CONTROL.search(line):
+            raise InputError(
+                f"'{path}' line {number} holds the control character {control[0]!r}, and "
+                "Mosquitto may read it as something else. Deploy again."
+            )
     return [(i, line) for i, line in enumerate(lines, 1) if line and not line.startswith("#")]

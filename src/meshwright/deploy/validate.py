@@ -10,10 +10,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from meshwright.deploy.inventory import is_hash_of
 from meshwright.deploy.plan import CONFIGURATION, Direction
 from meshwright.deploy.read import Conf, read_conf
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
+TLS = ("cafile", "certfile", "keyfile")
 RIGHTS = {"both": {"read", "write"}, "out": {"write"}, "in": {"read"}}
 GRANTED = {"readwrite": {"read", "write"}, "write": {"write"}, "read": {"read"}}
 REQUIRED = {"try_private": "true", "cleansession": "true", "notifications_local_only": "true"}
@@ -44,7 +46,8 @@ def validate(conf: str | Path | Conf) -> list[str]:
     """
     found = conf if isinstance(conf, Conf) else read_conf(conf)
     carriers = carriers_of(found)
-    wrong = [*bridge_findings(found), *cycle_findings(carriers, found)]
+    wrong = [*broker_findings(found), *bridge_findings(found)]
+    wrong += cycle_findings(carriers, found)
     wrong += reach_findings(carriers, found)
     inbound = grouped(carriers, attrgetter("to"))
     for node in found.brokers:
@@ -72,9 +75,27 @@ def grouped(carriers: Iterable[Carrier], key: Callable[[Carrier], str]) -> dict[
     return found
 
 
+def broker_findings(conf: Conf) -> Iterator[str]:
+    """Yield brokers that are not where others dial, or that would not start."""
+    for broker in conf.plan.brokers:
+        node, found = broker.node, conf.brokers[broker.node]
+        listens = found.options.get("listener", "nowhere")
+        if listens not in (str(broker.port), f"{broker.port} {broker.host.lower()}"):
+            yield f"{node!r} listens on {listens!r}, and others dial {broker.endpoint!r}"
+        given = [name for name in TLS if name in found.options]
+        if given != list(TLS if broker.tls else ()):
+            yield f"{node!r} has {given or 'no certificate'}; its plan says TLS is {broker.tls}"
+        for bridge in found.bridges:
+            if not bridge.lines:
+                yield f"{node!r}, bridge {bridge.name!r}: it has no topic, so it does not start"
+            if 0 < sum(f"bridge_{name}" in bridge.options for name in TLS) < len(TLS):
+                yield f"{node!r}, bridge {bridge.name!r}: not all of {', '.join(TLS)} are given"
+
+
 def bridge_findings(conf: Conf) -> Iterator[str]:
     """Yield bridges with wrong ends, or with options that could double or lose a message."""
     ends = conf.by_endpoint
+    users = {broker.node: broker.username for broker in conf.plan.brokers}
     owners: dict[tuple[str, str], str] = {}  # (broker, client id there) -> the bridge's other end
     for node, bridge in ((n, b) for n, broker in conf.brokers.items() for b in broker.bridges):
         to = ends.get(bridge.address, node)
@@ -82,17 +103,24 @@ def bridge_findings(conf: Conf) -> Iterator[str]:
             yield f"{node!r} dials {bridge.address!r}, which is not another broker of the plan"
         else:
             remote = bridge.options.get("remote_clientid", "")
-            before = owners.setdefault((to, remote), node)
-            if before != node or not remote:
+            if not remote or (to, remote) in owners:
                 yield (
-                    f"{node!r} and {before!r} dial {to!r} with the client id {remote!r}: each "
-                    "connection would end the other"
+                    f"{node!r} and {owners.get((to, remote), node)!r} dial {to!r} with the client "
+                    f"id {remote!r}: each connection would end the other"
                 )
+            owners[to, remote] = node
             local = bridge.options.get("local_clientid", "")
-            if owners.setdefault((node, local), to) != to or not local:
+            if not local or (node, local) in owners:
                 yield f"{node!r} has bridges that share the local client id {local!r}"
+            owners[node, local] = to
             if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
                 yield f"{node!r} - {to!r}: only one end of the link uses TLS"
+            user = bridge.options.get("remote_username", "")
+            if user != users[node]:
+                yield f"{node!r} dials {to!r} as the user {user!r}, not as {users[node]!r}"
+            known, secret = conf.brokers[to].users, bridge.options.get("remote_password", "")
+            if user in known and not is_hash_of(known[user], secret):
+                yield f"{to!r} has another password for {user!r} than the bridge of {node!r}"
         for option, value in REQUIRED.items():
             got = bridge.options.get(option, "not set")
             if got != value:
@@ -173,11 +201,12 @@ def find_doubled(carriers: Sequence[Carrier], conf: Conf) -> Carrier | None:
 def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
     """Yield the subscribers that would miss a message, and the brokers that get one unasked."""
     routes = {route.example: route for route in conf.plan.routes}
-    for name, here in carried(carriers, routes):
-        route = routes[name]
-        wanted = set(route.subscribers)
-        if not wanted:
-            continue
+    asked: dict[str, set[str]] = {}  # pattern -> the brokers that may get what it matches
+    for route in conf.plan.routes:
+        asked.setdefault(route.pattern, set()).update(route.subscribers, route.relays)
+    index = PatternIndex(asked)
+    patterns = {carrier.pattern for carrier in carriers}
+    for name, here in carried(carriers, {*representative_names(patterns | asked.keys()), *routes}):
         both: dict[str, list[str]] = {}
         ways: dict[str, list[str]] = {}
         for c in here:
@@ -186,17 +215,21 @@ def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
                     ways.setdefault(start, []).append(end)
                 if c.direction == "both":
                     both.setdefault(start, []).append(end)
+        may_get = {node for pattern in index.covering(name) for node in asked[pattern]}
+        unasked = sorted({end for some in ways.values() for end in some} - may_get)
+        if unasked:
+            yield f"{name!r} reaches, unasked, {', '.join(map(repr, unasked[:5]))}"
+        if name not in routes or not routes[name].subscribers:
+            continue
+        route, wanted = routes[name], set(routes[name].subscribers)
         # Brokers that are joined both ways reach the same ones: one of them stands for all.
         first = min(wanted)
         others = {*route.publishers, *wanted} - reach(both, first)
         for publisher in [first, *sorted(others)]:
-            reached = reach(ways, publisher)
-            lost = sorted(wanted - reached)
-            unasked = sorted(reached - wanted - {*route.relays, publisher})
-            for nodes, what in ((lost, "does not reach"), (unasked, "reaches, unasked,")):
-                if nodes:
-                    listed = ", ".join(map(repr, nodes[:5]))
-                    yield f"topic {route.name!r} from {publisher!r} {what} {listed}"
+            lost = sorted(wanted - reach(ways, publisher))
+            if lost:
+                listed = ", ".join(map(repr, lost[:5]))
+                yield f"topic {route.name!r} from {publisher!r} does not reach {listed}"
 
 
 def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
@@ -213,30 +246,38 @@ def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
 def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> Iterator[str]:
     """Yield what is wrong with the users and their rights at one broker."""
     broker = conf.brokers[node]
-    if broker.options.get("allow_anonymous") != "false":
-        if broker.users:
-            yield f"{node!r} has users and lets anyone in"
+    own = next(b.username for b in conf.plan.brokers if b.node == node)
+    anonymous = broker.options.get("allow_anonymous", "not set")
+    if anonymous != ("false" if own else "true"):
+        who = "has users and lets anyone in" if own else "has no users and lets nobody in"
+        yield f"{node!r} {who}: allow_anonymous is {anonymous}"
+    if not own:
+        for option in ("password_file", "acl_file"):
+            if option in broker.options:
+                yield f"{node!r} has a {option}, and its plan has no users"
         return
     for name in (CONFIGURATION, "passwd", "acl"):
         file = conf.path / conf.plan.directories[node] / name
         if file.exists() and file.stat().st_mode & 0o077:
             yield f"'{file}' can be read by others than its owner"
-    needed: dict[str, dict[str, set[str]]] = {}  # user -> pattern -> rights
+    needed: dict[str, dict[str, set[str]]] = {own: {}}  # user -> topic -> rights
     for c in inbound:
-        options = conf.brokers[c.at].bridges[c.connection].options
-        user = options.get("remote_username", "")
-        needed.setdefault(user, {}).setdefault(c.pattern, set()).update(RIGHTS[c.direction])
-    own = {b.username for b in conf.plan.brokers if b.node == node}
+        user = conf.brokers[c.at].bridges[c.connection].options.get("remote_username", "")
+        for topic in conf.plan.carried_as.get(((c.at, c.to), c.pattern), (c.pattern,)):
+            needed.setdefault(user, {}).setdefault(topic, set()).update(RIGHTS[c.direction])
+    for route in conf.plan.routes:
+        if node in route.publishers:
+            rights = {"read", "write"} if node in route.subscribers else {"write"}
+            needed[own].setdefault(route.name, set()).update(rights)
     for user in sorted({*needed, *broker.acl}):
         if user not in broker.users:
             yield f"{node!r} has no password for the user {user!r}"
         granted: dict[str, set[str]] = {}
-        for right, pattern in broker.acl.get(user, []):
-            granted.setdefault(pattern, set()).update(GRANTED.get(right, set()))
-        for pattern, rights in needed.get(user, {}).items():
-            if rights - granted.get(pattern, set()):
-                yield f"{node!r} does not let {user!r} use {pattern!r} as its bridge does"
-        if user not in own:
-            for pattern, rights in granted.items():
-                if rights - needed.get(user, {}).get(pattern, set()):
-                    yield f"{node!r} lets {user!r} use {pattern!r}, which no bridge needs"
+        for right, topic in broker.acl.get(user, []):
+            granted.setdefault(topic, set()).update(GRANTED[right])
+        for topic, rights in needed.get(user, {}).items():
+            if rights - granted.get(topic, set()):
+                yield f"{node!r} does not let {user!r} use {topic!r} as it needs to"
+        for topic, rights in granted.items():
+            if rights - needed.get(user, {}).get(topic, set()):
+                yield f"{node!r} lets {user!r} use {topic!r}, which nothing needs"
