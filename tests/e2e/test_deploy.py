@@ -77,6 +77,7 @@ def test_deploy_and_check_and_diff(overlay, tmp_path, monkeypatch, capsys):
     assert code == 0, err
     assert "next: meshwright lab up conf" in out
     assert "no message can loop" in out
+    assert "space cross links by a +; so do other names that match\n  'press/4/oil level' as" in out
     assert all(len(line) <= 80 for line in out.splitlines())
     assert run_in_process(monkeypatch, capsys, "deploy", "check", "conf")[0] == 0
     code, out, _ = run_in_process(

@@ -155,6 +155,35 @@ def test_each_bridge_user_may_use_its_topics_and_no_other(secured):
     assert validate(secured) == []
 
 
+def test_client_ids_of_bridges_are_secrets_of_their_two_ends(secured, tmp_path, monkeypatch):
+    def ids(conf):
+        return {
+            node: (bridge.options["remote_clientid"], bridge.options["local_clientid"])
+            for node, broker in read_conf(conf).brokers.items()
+            for bridge in broker.bridges
+        }
+
+    def again(name):
+        brokers = brokers_of(
+            "abc", username=lambda i: f"user-{i}", password_env=lambda i: f"MESH_PASSWORD_{i}"
+        )
+        overlay = overlay_of(PAIRS, [("a", "b"), ("b", "c")])
+        return ids(deployed(overlay, tmp_path / name, brokers, publishers=[("c", "y")]))
+
+    before = ids(secured)
+    remote, local = before["a"]
+    secret = remote.removeprefix("mesh.a.b.")
+    assert re.fullmatch("[0-9a-f]{32}", secret)
+    assert local == f"mesh-local.a.b.{secret}"
+    assert before["c"][0].removeprefix("mesh.c.b.") != secret
+    assert again("same") == before
+    for i, changed in ((0, {"a"}), (1, {"a", "c"}), (2, {"c"})):
+        monkeypatch.setenv(f"MESH_PASSWORD_{i}", "another")
+        after = again(str(i))
+        assert {node for node in "ac" if after[node] != before[node]} == changed
+        before = after
+
+
 def test_a_password_is_hashed_with_a_new_salt_each_time():
     one, other = hash_password("secret"), hash_password("secret")
     assert one != other

@@ -187,6 +187,15 @@ def test_topics_that_cannot_be_bridged_are_named(topics, message):
         planned([(node, topic) for node in "ab" for topic in topics])
 
 
+@pytest.mark.parametrize("topic", [" x", "x ", "x/ "])
+def test_a_topic_that_an_access_list_cannot_hold_is_refused_with_users(topic):
+    overlay = overlay_of([("a", topic), ("b", topic)])
+    assert plan(overlay, brokers_of("ab")).routes[0].name == topic
+    users = brokers_of("ab", username=lambda i: f"user-{i}", password_env=lambda _: "X")
+    with pytest.raises(InputError, match=f"'{topic}' begins or ends with a space, which an access"):
+        plan(overlay, users)
+
+
 def test_a_plus_for_a_space_must_not_carry_what_nobody_wants_either():
     pairs = [(node, "hall 3/t") for node in "ab"]
     assert planned(pairs, publishers=[("a", "yard/u")]).unheard == (("a", "yard/u"),)

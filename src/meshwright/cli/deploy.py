@@ -138,6 +138,12 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         )
     for names in plan.shared[:MOST_EXAMPLES]:
         print(f"these filters overlap and share a tree: {', '.join(names)}")
+    widened = [(r.name, r.pattern) for r in plan.routes if r.pattern != r.name]
+    if widened:
+        others = "access lists stop other" if plan.brokers[0].username else "so do other"
+        print(f"topics with a space cross links by a +; {others} names that match")
+        for name, pattern in widened[:MOST_EXAMPLES]:
+            print(f"  {name!r} as {pattern!r}")
     for node, topic in plan.unheard[:MOST_EXAMPLES]:
         print(f"no broker subscribes to {topic!r} of {node!r}")
     if len(plan.unheard) > MOST_EXAMPLES:

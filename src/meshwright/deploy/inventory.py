@@ -129,6 +129,12 @@ def hash_password(password: str) -> str:
     return f"$7${ITERATIONS}${'$'.join(parts)}"
 
 
+def link_secret(one: str, other: str, link: str) -> str:
+    """Return a text that only who knows the passwords of both ends can make, the same each time."""
+    both = f"{one}\n{other}".encode()  # no password holds a line end
+    return hashlib.pbkdf2_hmac("sha512", both, link.encode(), ITERATIONS, 16).hex()
+
+
 def is_hash_of(entry: str, password: str) -> bool:
     """Return whether an entry of a password file was made from this password."""
     try:

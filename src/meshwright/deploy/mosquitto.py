@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from meshwright.deploy.inventory import hash_password, read_passwords
+from meshwright.deploy.inventory import hash_password, link_secret, read_passwords
 from meshwright.deploy.names import directory_name
 from meshwright.deploy.plan import CONFIGURATION, FILE, FORMAT_VERSION, KIND, Broker, Plan
 from meshwright.deploy.validate import validate
@@ -175,13 +175,18 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
     """Return the lines of one bridge, from a broker to another."""
     lines = plan.lines[broker.node, other.node]
     ends = f"{plan.directories[broker.node]}.{plan.directories[other.node]}"
+    # Whoever connects under a bridge's client id ends its connection. So with users nobody can
+    # guess it, not even the clients of one end, who know the password of that end only.
+    secret = ""
+    if broker.username:
+        secret = "." + link_secret(passwords[broker.node], passwords[other.node], ends)
     text = BRIDGE.format(
         node=directory_name(other.node),
         name=plan.directories[other.node],
         address=other.endpoint,
         version=VERSION_311 if overlap([line.pattern for line in lines]) else VERSION_5,
-        remote=f"mesh.{ends}",
-        local=f"mesh-local.{ends}",
+        remote=f"mesh.{ends}{secret}",
+        local=f"mesh-local.{ends}{secret}",
     )
     if broker.tls:
         text += f"bridge_cafile {broker.ca}\n"

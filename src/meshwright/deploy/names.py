@@ -2,7 +2,7 @@
 
 Names are the user's data. No name may end a configuration line or add one: a name that cannot be
 written is refused, or written with a ``+`` where a level holds a space, which the ``topic`` line of
-a bridge cannot hold (quotes do not help; 2.0.11 refuses to start).
+a bridge cannot hold (quotes do not help; 2.0.11 refuses to start). An access list can.
 """
 
 import hashlib

@@ -41,7 +41,8 @@ def plan(
     wrong = inventory_problems(brokers, nodes, [broker.node for broker in brokers])
     raise_problems("the inventory does not fit the overlay", wrong)
     instance, unheard = with_published(overlay.instance, publishers)
-    check_topics(instance, [topic for _, topic in unheard])
+    secured = any(broker.username for broker in brokers)
+    check_topics(instance, [topic for _, topic in unheard], secured=secured)
     edges = overlay.edge_list()
     forest = grow_trees(instance, edges, tree, relay=complete == "relay")
     if forest.disconnected:
@@ -82,10 +83,15 @@ def with_published(
     return expand(instance, heard), unheard
 
 
-def check_topics(instance: Instance, unheard: Sequence[str]) -> None:
-    """Raise InputError with all topics that Mosquitto's files cannot hold."""
+def check_topics(instance: Instance, unheard: Sequence[str], *, secured: bool) -> None:
+    """Raise InputError with all topics that Mosquitto's files cannot hold; with users more."""
     names = list(instance.topic_names)
     wrong = [f"topic {name!r} {reason}" for name in names if (reason := topic_error(name))]
+    wrong += [
+        f"topic {name!r} begins or ends with a space, which an access list cannot hold"
+        for name in names
+        if secured and name != name.strip(" ")
+    ]
     # A pattern must not carry what no node wants, either.
     clashes = ambiguous_patterns({*names, *unheard})
     for name in sorted(clashes.keys() & set(names)):

@@ -167,7 +167,7 @@ def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
             found.setdefault(user, [])
         else:
             right, _, pattern = value.partition(" ")
-            if option != "topic" or right not in RIGHTS or not pattern:
+            if option != "topic" or right not in RIGHTS or pattern[:1] in ("", " "):
                 raise InputError(
                     f"'{path}' line {number}: {option + ' ' + value!r} is not `topic`, one of "
                     f"{', '.join(RIGHTS)}, and a topic. Deploy again."

@@ -1,0 +1,95 @@
+"""What users may do at real brokers: their topics and no other, and no bridge's connection."""
+
+import re
+import threading
+
+import pytest
+from paho.mqtt import client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+from meshwright.deploy.lab.configurations import ACCOUNT
+from meshwright.deploy.lab.processes import LOG, LOOPBACK, wait_until
+from tests.e2e.lab_confs import needs_mosquitto
+from tests.e2e.lab_deployed import deploy
+
+pytestmark = needs_mosquitto
+SPACED, OTHER = "plant 7/z", "secret/z"  # a link carries both as "+/z"
+SECONDS = 20.0
+
+
+class User:
+    """A client with a name and a password, which records what it hears."""
+
+    def __init__(self, lab, node, name, password, client_id="", topics=("#", "$SYS/#")):
+        self.got: list[str] = []
+        subscribed = threading.Event()
+        self.connection = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=client_id)
+        self.connection.username_pw_set(name, password)
+        self.connection.on_subscribe = lambda *_: subscribed.set()
+        self.connection.on_message = lambda _client, _data, message: self.got.append(message.topic)
+        self.connection.connect(LOOPBACK, lab.access.ports[node])
+        self.connection.loop_start()
+        self.connection.subscribe([(topic, 1) for topic in topics])
+        assert subscribed.wait(SECONDS)
+
+    def publish(self, *topics):
+        for topic in topics:
+            self.connection.publish(topic, b"", 1).wait_for_publish(SECONDS)
+
+
+@pytest.fixture
+def lab(tmp_path, start_lab):
+    """Two brokers with users that share a topic with a space."""
+    (tmp_path / "secrets").mkdir()
+    conf = deploy(tmp_path / "conf", {SPACED: "ab"}, ["ab"], secrets=tmp_path / "secrets")
+    return start_lab(conf)
+
+
+@pytest.fixture
+def connect(lab):
+    """Yield a function that connects a user; its clients are disconnected with the test."""
+    users = []
+
+    def connected(node, name=None, **options):
+        password = lab.access.password if name else f"secret of {node}"
+        users.append(User(lab, node, name or f"user-{node}", password, **options))
+        return users[-1]
+
+    yield connected
+    for user in users:
+        user.connection.disconnect()
+        user.connection.loop_stop()
+
+
+def settings(lab):
+    return (lab.directory("a") / "mosquitto.conf").read_text()
+
+
+def test_a_topic_with_a_space_lets_nothing_else_through(lab, connect):
+    assert "topic +/z both 1" in settings(lab)  # which matches OTHER, too
+    users = [connect(node) for node in "ab"]
+    # The lab's own account may use both topics, so only the bridge's rights are in their way.
+    accounts = [connect(node, ACCOUNT, topics=(SPACED, OTHER)) for node in "ab"]
+    for sender in (*users, *accounts):
+        sender.publish(OTHER, SPACED)
+    for listener in (*users, *accounts):
+        assert wait_until(lambda who=listener: who.got.count(SPACED) == 4, SECONDS)
+    # Messages keep their order: what OTHER lets through came before the last SPACED.
+    assert [user.got for user in users] == [[SPACED] * 4] * 2
+    assert [account.got.count(OTHER) for account in accounts] == [1, 1]  # its own
+
+
+def test_no_client_guesses_the_client_id_of_a_bridge(lab, connect):
+    def n_ended():
+        logs = ((lab.directory(node) / LOG).read_text() for node in "ab")
+        return sum(log.count("already connected, closing") for log in logs)
+
+    connect("b", client_id="mesh.a.b")
+    connect("a", client_id="mesh-local.a.b")
+    listener = connect("b")
+    connect("a").publish(SPACED)
+    assert wait_until(lambda: listener.got == [SPACED], SECONDS)
+    assert n_ended() == 0
+    (known,) = re.findall(r"^remote_clientid (\S+)$", settings(lab), re.MULTILINE)
+    connect("b", client_id=known)  # whoever knows it ends the bridge's connection
+    assert wait_until(lambda: n_ended() > 0, SECONDS)
