@@ -4,6 +4,7 @@ import json
 import re
 import stat
 import subprocess
+from contextlib import suppress
 
 import pytest
 
@@ -414,6 +415,37 @@ def test_a_damaged_plan_is_told(conf, content, message):
     (conf / "plan.json").write_text(content)
     with pytest.raises(InputError, match=message):
         read_conf(conf)
+
+
+def places(value, at=()):
+    """Yield the path of each value inside JSON, of lists the first two entries."""
+    if at:
+        yield at
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value[:2]):
+            yield from places(inner, (*at, key))
+
+
+WRONG = [None, True, 3, -1, 2.5, "?#", "", [], ["x"], [[1, 2]], {}, {"a": 1}, 10**400]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:12])
+def test_a_plan_with_a_value_of_another_type_is_refused_in_words(conf, value):
+    good = json.loads((conf / "plan.json").read_text())
+    for *parents, last in places(good):
+        changed = inner = json.loads(json.dumps(good))
+        for key in parents:
+            inner = inner[key]
+        fits = type(inner[last]) is type(value) or last in ("command", "created")
+        fits = fits or (inner[last] is None and isinstance(value, str))  # users and passwords
+        inner[last] = value
+        (conf / "plan.json").write_text(json.dumps(changed))
+        if fits:  # it may still be a wrong one
+            with suppress(InputError):
+                validate(conf)
+        else:
+            with pytest.raises(InputError, match=r"plan.json' (is|cannot)|has no mosquitto.conf"):
+                validate(conf)
 
 
 def test_a_directory_of_something_else_is_told(tmp_path):

@@ -112,6 +112,27 @@ def test_a_file_of_another_shape_is_told(tmp_path, columns, row, message):
         read_inventory(inventory(tmp_path, row, columns=columns), ["a"])
 
 
+@pytest.mark.parametrize("port", ["9" * 5_000, "0" * 5_000 + "1", "65536", "0", "-1", "1e3", "٣"])
+def test_what_is_no_port_is_told_in_few_words(tmp_path, port):
+    with pytest.raises(InputError, match=r"port '.{1,20}' is not between 1 and 65535") as caught:
+        read_inventory(inventory(tmp_path, f"a,h,{port}"), ["a"])
+    assert len(str(caught.value)) < 400
+
+
+def test_a_user_or_password_beyond_what_mqtt_can_send_is_told(tmp_path, monkeypatch):
+    longest = "é" * 32_767 + "x"  # 65,535 bytes
+    monkeypatch.setenv("MESH_A", longest)
+    columns = "node,host,port,username,password_env"
+    brokers = read_inventory(inventory(tmp_path, f"a,h,1,{longest},MESH_A", columns=columns), ["a"])
+    assert read_passwords(brokers) == {"a": longest}
+    row = f"a,h,1,{longest}x,MESH_A"
+    with pytest.raises(InputError, match=r"username 'é{20}'\.\.\. is longer than the 65,535 bytes"):
+        read_inventory(inventory(tmp_path, row, columns=columns), ["a"])
+    monkeypatch.setenv("MESH_A", f"{longest}x")
+    with pytest.raises(InputError, match="for 'a': the password is longer than the 65,535 bytes"):
+        read_passwords(brokers)
+
+
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(InputError, match="cannot be read as CSV"):
         read_inventory(tmp_path / "none.csv", ["a"])

@@ -21,11 +21,14 @@ from typing import Any
 from meshwright.deploy.names import fits_one_line
 from meshwright.deploy.plan import Broker
 from meshwright.errors import InputError
+from meshwright.model.names import LONGEST_NAME
 from meshwright.patterns.filters import is_filter, topic_error
 
 REQUIRED = ("node", "host", "port")
 SECURITY = ("ca", "cert", "key", "username", "password_env", "password_file")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+PORT = re.compile(r"[0-9]{1,5}")
+TOO_LONG = f"is longer than the {LONGEST_NAME:,} bytes of MQTT"
 ITERATIONS = 101  # of the hash: the default of mosquitto_passwd 2.0
 SALT_BYTES = 12
 
@@ -74,7 +77,7 @@ def _row_problems(row: dict[str, str]) -> list[str]:
     """Return what is wrong with one row by itself; a column that is missing is ""."""
     host, port, user, ca = row["host"], row["port"], row["username"], row["ca"]
     is_host = HOST.fullmatch(host) or _address(host)
-    is_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    is_port = PORT.fullmatch(port) and 0 < int(port) < 65536
     keys = [column for column in ("cert", "key") if row[column]]
     passwords = [column for column in ("password_env", "password_file") if row[column]]
     written = [column for column in ("ca", "cert", "key", "username") if row[column]]
@@ -82,8 +85,9 @@ def _row_problems(row: dict[str, str]) -> list[str]:
     wrong = {
         "node is empty": not row["node"],
         f"host {host!r} is not a host name or address": not is_host,
-        f"port {port!r} is not between 1 and 65535": not is_port,
+        f"port {port[:20]!r} is not between 1 and 65535": not is_port,
         **{f"{column} {row[column]!r} cannot be written in one line": True for column in unfit},
+        f"username {user[:20]!r}... {TOO_LONG}": len(user.encode()) > LONGEST_NAME,
         f"username {user!r} holds a ':' or begins with '#'": ":" in user or user.startswith("#"),
         "with a ca, cert and key are needed too": ca and len(keys) < 2,
         "cert and key need a ca": keys and not ca,
@@ -111,6 +115,8 @@ def read_passwords(brokers: Iterable[Broker]) -> dict[str, str]:
                 continue
         if not text:
             wrong.append(f"{where} for {broker.node!r} is empty or not set")
+        elif len(text.encode()) > LONGEST_NAME:
+            wrong.append(f"{where} for {broker.node!r}: the password {TOO_LONG}")
         elif not fits_one_line(text):
             wrong.append(
                 f"{where} for {broker.node!r}: the password begins or ends with a space or holds "

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -14,13 +15,41 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from meshwright.deploy.names import bridge_pattern
 from meshwright.errors import InputError
-from meshwright.patterns.filters import match_all_filters, nearest, wider_filters
+from meshwright.patterns.filters import (
+    covers,
+    is_filter,
+    match_all_filters,
+    nearest,
+    topic_error,
+    wider_filters,
+)
 
 FILE = "plan.json"
 CONFIGURATION = "mosquitto.conf"
 KIND = "mosquitto"
 FORMAT_VERSION = 1
 CREDENTIALS = ("username", "password_env", "password_file")
+DIRECTORY = re.compile(r"[\w%-][\w.%-]*", re.ASCII)
+SHAPE = {  # of plan.json; "?" for what may be missing
+    "brokers": [
+        {
+            **dict.fromkeys(("node", "directory", "host"), str),
+            "port": int,
+            "tls?": bool,
+            **dict.fromkeys((f"{name}?" for name in CREDENTIALS), str | None),
+        }
+    ],
+    "topics": [
+        {
+            **dict.fromkeys(("name", "pattern?", "example?"), str),
+            **{key: [str] for key in ("subscribers", "publishers", "relays?")},
+            "edges": [(str, str)],
+        }
+    ],
+    "links": [{"from": str, "to": str}],
+    "qos": int,
+    **dict.fromkeys(("workload_digest?", "method?", "tree?"), str),
+}
 
 Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
 Direction = Literal["both", "out", "in"]
@@ -223,12 +252,13 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the plan that `to_json` wrote; raise KeyError, TypeError or ValueError if none."""
+        """Return the plan that `to_json` wrote; raise InputError if it is none."""
+        _check_shape(data, SHAPE, "the plan")
         brokers = tuple(
             Broker(
                 b["node"],
                 b["host"],
-                int(b["port"]),
+                b["port"],
                 tls=bool(b.get("tls")),
                 **{name: b.get(name) or "" for name in CREDENTIALS},
             )
@@ -246,12 +276,21 @@ class Plan:
             )
             for t in data["topics"]
         )
+        for b in data["brokers"]:
+            if not (0 < b["port"] < 65_536 and DIRECTORY.fullmatch(b["directory"])):
+                raise InputError(f"the port or directory of broker {b['node']!r} cannot be")
+        for r in routes:
+            is_example = not is_filter(r.example) and covers(r.name, r.example)
+            if topic_error(r.name) or r.pattern != bridge_pattern(r.name) or not is_example:
+                raise InputError(f"the name, pattern or example of topic {r.name!r} cannot be")
+        if len({r.name for r in routes}) < len(routes) or data["qos"] not in (0, 1, 2):
+            raise InputError("a topic is listed twice, or the qos is not 0, 1 or 2")
         return cls(
             brokers=brokers,
             directories={b["node"]: b["directory"] for b in data["brokers"]},
             links=tuple((link["from"], link["to"]) for link in data["links"]),
             routes=routes,
-            qos=int(data["qos"]),
+            qos=data["qos"],
             workload_digest=data.get("workload_digest", ""),
             method=data.get("method", ""),
             tree=data.get("tree", ""),
@@ -292,6 +331,25 @@ class Plan:
         }
 
 
+def _check_shape(value: Any, shape: Any, where: str) -> None:
+    """Raise InputError unless JSON has a shape: a type, or dicts, lists or tuples of shapes."""
+    is_list = isinstance(shape, list | tuple)
+    kind = dict if isinstance(shape, dict) else list if is_list else shape
+    fits = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if not fits or (isinstance(shape, tuple) and len(value) != len(shape)):
+        raise InputError(f"{where} cannot be {str(value)[:40]!r}")
+    if isinstance(shape, dict):
+        for key, inner in shape.items():
+            name = key.removesuffix("?")
+            if name in value:
+                _check_shape(value[name], inner, f"{name!r} of {where}")
+            elif name == key:
+                raise InputError(f"{name!r} is missing in {where}")
+    elif is_list:
+        for i, entry in enumerate(value):
+            _check_shape(entry, shape[0], f"entry {i} of {where}")
+
+
 def read_plan(conf: Path) -> Plan:
     """Return the plan of a configuration directory, or raise InputError with what is wrong."""
     path = conf / FILE
@@ -303,18 +361,16 @@ def read_plan(conf: Path) -> Plan:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         found = data["kind"], data["format_version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
-    if found != (KIND, FORMAT_VERSION):
+    if found != (KIND, FORMAT_VERSION) or found[1] is True:
         raise InputError(
             f"'{path}' is of kind {found[0]!r}, version {found[1]!r}; needed is {KIND!r}, version "
             f"{FORMAT_VERSION}. Deploy again with this Meshwright."
         )
     try:
         plan = Plan.from_json(data)
-    except KeyError as error:
-        raise InputError(f"'{path}' is damaged: {error} is missing. Deploy again.") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except InputError as error:
         raise InputError(f"'{path}' is damaged: {error}. Deploy again.") from error
     places = plan.directories.items()
     missing = [node for node, place in places if not (conf / place / CONFIGURATION).is_file()]
