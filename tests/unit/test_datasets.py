@@ -308,6 +308,28 @@ def test_a_writer_leaves_a_living_writer_other_hosts_and_other_names_alone(tmp_p
     assert siblings(tmp_path / "o") == sorted(kept[1:])
 
 
+@pytest.mark.parametrize(
+    "stray",
+    [
+        ".o.tmp-99999999999999999999-x",
+        ".o.tmp-²-x",
+        ".o.tmp-{host}-99999999999999999999-0-²",
+        ".o.old-{host}-²-0-0",
+        ".o.old-{host}-٣-0-0",
+        ".o.tmp-{host}-7-0-0-0",
+    ],
+)
+def test_strays_that_resemble_our_siblings_are_left_alone(tmp_path, stray):
+    left = tmp_path / stray.format(host=host_name())
+    left.mkdir()
+    write_overlay(tmp_path / "o", [(0, 1)])
+    write_overlay(tmp_path / "o", [(0, 1)], force=True)
+    assert open_dataset(tmp_path / "o", "overlay").rows["edges"] == 1
+    with pytest.raises(InputError, match="there is no dataset at"):
+        open_dataset(tmp_path / "o2")
+    assert left.is_dir()
+
+
 NAME_OF_SIBLING = textwrap.dedent(
     """
     import sys

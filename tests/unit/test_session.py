@@ -173,3 +173,5 @@ def test_a_process_is_known_by_its_host_id_and_start_time():
     assert not machine.has_ended(name)
     assert machine.has_ended(f"{name[:-1]}x")
     assert not machine.has_ended(f"elsewhere-{os.getpid()}-0")
+    for stray in ("", "a-b-c-d", f"{machine.host_name()}-²-0", f"{machine.host_name()}-٣-0"):
+        assert not machine.has_ended(stray)

@@ -42,8 +42,8 @@ def has_ended(name: str) -> bool:
 
     Nothing is known about other hosts, so their processes count as running.
     """
-    host, pid, _ = name.split("-")
-    return host == host_name() and pid.isdigit() and process_name(int(pid)) != name
+    match = re.fullmatch(r"([^-]+)-([0-9]+)-[0-9a-z]+", name)  # else it is no name of ours
+    return bool(match and match[1] == host_name() and process_name(int(match[2])) != name)
 
 
 @functools.cache

@@ -37,7 +37,7 @@ def sibling(target: Path, role: str) -> Path:
 
 def siblings(target: Path) -> list[Sibling]:
     """Return the directories that writers of this target made next to it, by name."""
-    form = re.compile(rf"\.{re.escape(target.name)}\.(old|tmp)-([^-]+-\d+-\w+)-\w+")
+    form = re.compile(rf"\.{re.escape(target.name)}\.(old|tmp)-([^-]+-[0-9]+-[0-9a-z]+)-[0-9a-z]+")
     paths = sorted(target.parent.iterdir()) if target.parent.is_dir() else []
     found = [(path, form.fullmatch(path.name)) for path in paths]
     return [Sibling(path, match[1], match[2]) for path, match in found if match]
