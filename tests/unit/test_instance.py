@@ -7,6 +7,7 @@ import pytest
 import meshwright
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, check_csr
+from meshwright.overlay.forecast import workload_forecast
 from meshwright.storage import staging, write_table
 
 
@@ -182,10 +183,12 @@ def test_a_workload_with_a_node_that_is_not_there_is_refused(tmp_path, node):
         Instance.load(tmp_path / "w")
 
 
-def test_a_workload_with_a_topic_that_is_not_there_is_refused(tmp_path):
-    write_workload(tmp_path / "w", 1, 1, [(0, 1)])
-    with pytest.raises(InputError, match=r"topics must lie in 0\.\.0; got up to 1"):
-        Instance.load(tmp_path / "w")
+@pytest.mark.parametrize("read", [Instance.load, workload_forecast])
+@pytest.mark.parametrize("topic", [-1, 1, 2**31 - 1])
+def test_a_workload_with_a_topic_that_is_not_there_is_refused(tmp_path, read, topic):
+    write_workload(tmp_path / "w", 1, 1, [(0, topic)])
+    with pytest.raises(InputError, match=r"a subscription of a topic outside 0\.\.0\. Make"):
+        read(tmp_path / "w")
 
 
 def test_a_workload_with_a_repeated_subscription_is_refused(tmp_path):

@@ -126,20 +126,17 @@ class Instance:
         pairs = read_table(manifest, "subscriptions", ["node", "topic"])
         nodes = pairs.column("node").to_numpy()
         topics = pairs.column("topic").to_numpy()
+        check_ids(manifest, "node", nodes, n_nodes)
+        check_ids(manifest, "topic", topics, n_topics)
         if not _rise(nodes, topics):
             packed = pack(nodes, topics)
             packed.sort()
             nodes, topics = unpack(packed)
-        if len(nodes) and not (nodes[0] >= 0 and nodes[-1] < n_nodes):
-            raise InputError(
-                f"'{manifest.path}' has a subscription of a node outside 0..{n_nodes - 1}. "
-                "Make the dataset again."
-            )
         return cls(
             node_names,
             topic_names,
             row_pointers(nodes, n_nodes),
-            topics if n_topics else topics[:0],
+            topics,
             [manifest["digest"]],
         )
 
@@ -201,6 +198,15 @@ def _rise(nodes: Ints, topics: Ints) -> bool:
         if not np.all((u[1:] > u[:-1]) | ((u[1:] == u[:-1]) & (t[1:] > t[:-1]))):
             return False
     return True
+
+
+def check_ids(workload: Manifest, what: str, ids: Ints, count: int) -> None:
+    """Raise InputError if a column of a workload's subscriptions holds an id that nothing has."""
+    if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+        raise InputError(
+            f"'{workload.path}' has a subscription of a {what} outside 0..{count - 1}. "
+            "Make the dataset again."
+        )
 
 
 def check_csr(indptr: Longs, topics: Ints, n_nodes: int, n_topics: int) -> None:

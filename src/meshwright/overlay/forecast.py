@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from meshwright.model.instance import check_ids
 from meshwright.overlay.methods import ON_SPARK
 from meshwright.runtime import engines
 from meshwright.storage import Manifest, open_dataset, read_column
@@ -19,6 +20,7 @@ def workload_forecast(workload: Path) -> Forecast:
     manifest = open_dataset(workload, "workload")
     subscribers = np.zeros(manifest["n_topics"], dtype=np.int64)
     for topics in read_column(manifest, "subscriptions", "topic"):
+        check_ids(manifest, "topic", topics, len(subscribers))
         subscribers += np.bincount(topics, minlength=len(subscribers))
     incidences = int((subscribers * (subscribers - 1) // 2).sum())
     return forecast(manifest["n_nodes"], manifest["n_subscriptions"], incidences)
