@@ -12,7 +12,7 @@ from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.check import check_tables
 from meshwright.content.dataset import check_dataset, write_assignment
 from meshwright.content.methods.registry import METHODS
-from meshwright.content.problem.dataset import write_problem
+from meshwright.content.problem.dataset import load_problem, write_problem
 from tests.assignments import bounding_assignment
 from tests.problems import line_problem, random_problem
 
@@ -172,6 +172,18 @@ def test_limits_given_to_assign_are_kept_with_the_answer(tmp_path):
     assert set(loaded.problem.max_delay) == {2.0}
     assert loaded.bandwidth == manifest["bandwidth"]
     assert json.loads((tmp_path / "A/manifest.json").read_text())["overrides"]["alpha"] == 1
+
+
+def test_an_answer_names_the_problem_that_was_read_not_the_one_that_is_there_at_the_end(tmp_path):
+    write_problem(tmp_path / "P", random_problem(60, 4, max_delay=1.0))
+    problem = load_problem(tmp_path / "P")
+    assignment = mw.assign(problem.with_limits(alpha=1), method="gr")
+    write_problem(tmp_path / "P", random_problem(70, 4, max_delay=1.0), force=True)
+    overrides = {"alpha": 1}
+    manifest = write_assignment(assignment, tmp_path / "A", tmp_path / "P", overrides=overrides)
+    assert manifest["problem_digest"] == problem.digest
+    with pytest.raises(mw.InputError, match="was made for another problem than"):
+        mw.load_assignment(tmp_path / "A")
 
 
 def test_a_dataset_that_was_tampered_with_fails_its_check(tmp_path):

@@ -53,13 +53,15 @@ def publish(
     boxes = {"low": lists(filters.low), "high": lists(filters.high)}
     columns = {"broker": filters.broker.astype(np.int32), **boxes}
     storage.write_table(stage.table("filters"), pa.table(columns))
+    # A problem that was made in memory is the one that the dataset holds now.
+    read = assignment.problem.read_digest
     replaced = dict(overrides)
     if replaced.get("density") is not None:
         replaced["density"] = density_json(replaced["density"])
     return stage.publish(
         {
             "problem": str(Path(problem).absolute()),
-            "problem_digest": storage.open_dataset(Path(problem), "problem")["digest"],
+            "problem_digest": read or storage.open_dataset(Path(problem), "problem")["digest"],
             "overrides": replaced,
             "method": assignment.method,
             "parameters": _as_json(dict(assignment.parameters)),

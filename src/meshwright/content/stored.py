@@ -33,6 +33,7 @@ class StoredProblem(ProblemSummary):
 
     tables: Path  # their directory
     pin: Pin | None  # keeps them there as long as this object lives
+    read_digest: str  # of the dataset
     tree: BrokerTree
     n_subscribers: int
     n_dimensions: int
@@ -64,6 +65,7 @@ def open_problem(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     return StoredProblem(
         tables=manifest.directory,
         pin=manifest.pin,
+        read_digest=manifest["digest"],
         tree=read_tree(manifest),
         n_subscribers=manifest["n_subscribers"],
         n_dimensions=manifest["n_dimensions"],

@@ -104,6 +104,7 @@ class Problem(ProblemSummary):
     last_hop: bool = False  # bound the last hop, from leaf to subscriber, not the whole path
     density: Density | None = None  # where events fall; uniform if None
     subscriber_names: Sequence[str] = ()
+    read_digest: str = ""  # of the dataset that it was read from, whatever limits were replaced
     n_subscribers: int = field(init=False)
     n_dimensions: int = field(init=False)
     delay_range: tuple[float, float] = field(init=False)

@@ -68,6 +68,7 @@ def read_problem(manifest: Manifest) -> Problem:
         max_delay=_numbers(manifest, table, "max_delay"),
         density=density_of(manifest.get("density")),
         subscriber_names=ArrowNames(table.column("name").combine_chunks()),
+        read_digest=manifest["digest"],
         **{limit: manifest[limit] for limit in LIMITS},
     )
     problem._digest.append(manifest["digest"])
