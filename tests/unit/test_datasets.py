@@ -308,6 +308,18 @@ def test_a_writer_leaves_a_living_writer_other_hosts_and_other_names_alone(tmp_p
     assert siblings(tmp_path / "o") == sorted(kept[1:])
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is full")
+def test_a_full_disk_is_told_and_leaves_nothing_behind(tmp_path):
+    def write_to_a_full_disk() -> None:
+        with staging(tmp_path / "o", "overlay") as stage:
+            stage.table("edges").symlink_to("/dev/full")
+            write_table(stage.table("edges"), edge_table([(0, 1)]))
+
+    with pytest.raises(InputError, match=r"/o' cannot be written: no space left on device\. Free"):
+        write_to_a_full_disk()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "stray",
     [

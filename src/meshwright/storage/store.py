@@ -7,6 +7,7 @@ pin the version that they read, and change nothing on disk.
 
 import errno
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,8 @@ from meshwright.storage.versions import (
     remove_old_versions,
 )
 
+# What the system says when a disk takes no more, in Python's errors and in Spark's.
+FULL = re.compile("No space left on device|Disk quota exceeded|File too large")
 BESIDE = ""  # the version of a dataset whose tables are beside its manifest, as they were at first
 
 
@@ -123,13 +126,23 @@ class Staging:
 def staging(target: Path, kind: str, *, force: bool = False) -> Iterator[Staging]:
     """Open a dataset for writing; on any error nothing is left behind.
 
-    Raise InputError if the target exists and `force` is not given, or if it is not a dataset.
+    Raise InputError if the target exists and `force` is not given, if it is not a dataset, or if a
+    disk is full.
     """
     target = target.resolve()  # follow links: the directory is replaced, not the link to it
     clean_up(target, _has_manifest)
     refuse_overwrite(target, force=force)
     with staging_directory(target) as directory:
-        yield Staging(target, directory, kind, force=force)
+        try:
+            yield Staging(target, directory, kind, force=force)
+        except Exception as error:
+            full = FULL.search(f"{error} {error.__cause__}")
+            if full is None or isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"'{target}' cannot be written: {full[0].lower()}. Free some space there and in "
+                f"'{tempfile.gettempdir()}', or choose another -o or TMPDIR."
+            ) from error
 
 
 @contextmanager
