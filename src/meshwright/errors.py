@@ -13,7 +13,9 @@
 Each class knows the exit code the command line ends with.
 """
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -92,6 +94,13 @@ def first_line(error: BaseException) -> str:
     # Py4J puts the Java exception after a line of its own, which names no cause.
     causes = [line for line in lines if not line.startswith("An error occurred while calling")]
     return (causes or lines or [type(error).__name__])[0].removeprefix(": ")
+
+
+def refuse_other_encoding(word: str | Path) -> None:
+    """Raise InputError if an argument or a path is not UTF-8: Spark and manifests hold text."""
+    raw = os.fsencode(word)
+    if (shown := raw.decode(errors="backslashreplace")) != raw.decode(errors="ignore"):
+        raise InputError(f"'{shown}' is not valid UTF-8. Rename what it names.")
 
 
 def _n_edits(a: str, b: str) -> int:

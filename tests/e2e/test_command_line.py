@@ -118,6 +118,9 @@ def test_wrong_rows_end_with_2_and_a_list(spark, here, run):
         (["stats", "."], "error: '.' is not a Meshwright dataset"),
         (["sample", "gone", "-o", "s", "--nodes", "3"], "error: there is no dataset at 'gone'"),
         (["sample", "gone", "-o", "s"], "Missing option '--nodes'"),
+        (["ingest", "a\udcff.csv", "-o", "w"], "error: 'a\\xff.csv' is not valid UTF-8"),
+        (["ingest", "s3://b/s.csv", "-o", "w"], "and only local files are read. Download it"),
+        (["ingest", "s.csv", "-o", "w", "--max-line", "7"], "Invalid value for '--max-line'"),
         (["nonsense"], "No such command 'nonsense'"),
         (["generate", "zipf", "-o", "w", "--nodes", "1"], "Missing option"),
     ],
@@ -134,6 +137,7 @@ def test_bad_arguments_end_with_2_before_spark_starts(here, run, monkeypatch, wo
     ("changes", "message"),
     [
         ({"--subscriptions": "many"}, "--subscriptions is 'many'; write a number or a range"),
+        ({"--subscriptions": "9" * 5000}, "--subscriptions is '999"),
         ({"--subscriptions": "9"}, "a node cannot want 9 of 4 topics"),
         ({"--draw": "lots"}, "unknown draw 'lots'"),
         ({"--seed": "-1"}, "seed is -1"),

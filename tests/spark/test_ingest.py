@@ -1,6 +1,8 @@
 import gzip
 import json
 import os
+import resource
+from datetime import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -96,9 +98,27 @@ def test_numbers_in_parquet_become_names(spark, here):
     assert list(Instance.load("w").node_names) == ["10", "9"]  # in the order of text
 
 
-def test_numbers_in_json_become_names(spark, here):
-    ingest_one(spark, '{"node": 7, "topic": "t"}\n{"node": true, "topic": "t"}\n', "s.jsonl")
-    assert pairs_of() == {("7", "t"), ("true", "t")}
+def test_numbers_in_json_become_names_as_they_are_written(spark, here):
+    numbers = ["7", "-0", "2.50", "1E5", "9" * 400, "0.1000000000000000055", "true"]
+    ingest_one(spark, "".join(f'{{"node": {n}, "topic": "t"}}\n' for n in numbers), "s.jsonl")
+    assert pairs_of() == {(number, "t") for number in numbers}
+
+
+def test_json_values_that_are_no_names_are_rejected(spark, here):
+    values = ["1e400", "-1e999", '{"a": 1}', "[1]", "[" * 99_999 + "]" * 99_999, "NaN", "01"]
+    rows = check_json(spark, *(f'{{"node": "n", "topic": {value}}}' for value in values))
+    assert sorted_reasons(rows) == [
+        "field 'topic' is an array",
+        "field 'topic' is an object",
+        *2 * ["field 'topic' is not a finite number"],
+        "nested too deeply",
+        *2 * ["not a JSON object"],
+    ]
+
+
+def test_json_that_begins_too_deep_is_refused(spark, here):
+    with pytest.raises(InputError, match=r"'s.jsonl' begins with .*, which is nested too deeply"):
+        ingest_one(spark, '{"node": ' + "[" * 99_999, "s.jsonl")
 
 
 def test_ids_follow_the_order_of_the_sorted_names(spark, here):
@@ -198,7 +218,8 @@ def check_rejected(spark, good, bad, name="s.csv"):
     lines = good.splitlines(keepends=True)
     content = b"".join([*lines[:150], *(row + b"\n" for row in bad), *lines[150:], end])
     manifest = ingest_one(spark, content, name, max_rejected=0.2)
-    assert manifest["n_rejected"] == len(bad)
+    assert manifest["n_rejected"] == manifest.rows["rejected"] == len(bad)
+    assert manifest["n_read"] == manifest["n_subscriptions"] + manifest["n_rejected"]
     assert manifest["digest"] == Instance.from_pairs(MANY).digest
     assert pairs_of() == set(MANY)
     rows = rejected()
@@ -362,6 +383,36 @@ def test_a_share_of_rejected_rows_outside_0_to_1_is_refused(spark, here, share):
         ingest_one(spark, csv(PAIRS), max_rejected=share)
 
 
+@pytest.mark.parametrize(
+    "header", [b"\x00\x01\xff,\x1b[31m", b"no\rde,topic", b"node," + b"t" * 131_073], ids=repr
+)
+def test_a_first_line_that_is_no_header_is_refused(spark, here, header):
+    with pytest.raises(InputError, match=r"'s\.csv' begins with .*, which is no row of names"):
+        ingest_one(spark, header + b"\na,x\n")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"node": ["n"], "NODE": ["n"], "topic": ["t"]}, "differ in nothing but case. Rename one"),
+        ({"node": ["n"], "topic": ["t"], "at": [time(1)]}, "a type that Spark does not read"),
+        ({"node": ["n"], "topic": [["t"]]}, "column 'topic' of 's.parquet' is array<string>"),
+        ({"node": ["n"], "topic": [{"a": 1}]}, "is struct<a:bigint>; names are text or numbers"),
+    ],
+)
+def test_columns_that_cannot_be_read_from_parquet_are_refused(spark, here, columns, message):
+    pq.write_table(pa.table(columns), "s.parquet")
+    with pytest.raises(InputError, match=rf"'s\.parquet' .*{message}|{message}"):
+        ingest(spark, ["s.parquet"], "w")
+
+
+def test_parquet_files_with_other_types_are_refused(spark, here):
+    pq.write_table(pa.table({"node": ["n"], "topic": ["t"]}), "a.parquet")
+    pq.write_table(pa.table({"node": ["n"], "topic": [7]}), "b.parquet")
+    with pytest.raises(InputError, match=r"'b\.parquet' has a column of another type than"):
+        ingest(spark, ["a.parquet", "b.parquet"], "w")
+
+
 # Rows that are legal
 
 
@@ -519,6 +570,16 @@ def test_a_file_that_is_no_gzip_is_refused(spark, here):
         ingest(spark, ["s.csv.gz"], "w")
 
 
+@pytest.mark.parametrize("name", ["s.csv", "s.csv.gz"])
+def test_a_line_that_is_too_long_is_refused(spark, here, name):
+    content = csv([("b", "t" * 1014), ("b", "t" * 1023), ("b", "t")])  # 1016 and 1025 bytes
+    with pytest.raises(InputError, match=rf"line 3 of '{name}' is longer than 1,024 bytes\. Check"):
+        ingest_one(spark, content, name, max_line=1024)
+    with pytest.raises(InputError, match="max_line is 1023; give 1,024 to 1,073,741,824 bytes"):
+        ingest_one(spark, content, name, max_line=1023)
+    ingest_one(spark, content, name, max_line=1025)
+
+
 def test_a_file_that_is_no_parquet_is_refused(spark, here):
     with pytest.raises(InputError, match=r"'s.parquet' cannot be read"):
         ingest_one(spark, "node,topic\nn,t\n", "s.parquet")
@@ -547,6 +608,20 @@ def test_a_target_that_exists_is_kept(spark, here):
     assert pairs_of() == {("x", "y")}
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits other processes")
+def test_a_disk_that_takes_no_more_is_told_and_leaves_nothing_behind(spark, here):
+    content = csv([(f"n{i * 7919 % 100_003}", f"t{i}") for i in range(5000)])
+    jvm = spark.sparkContext._gateway.proc.pid
+    limits = resource.prlimit(jvm, resource.RLIMIT_FSIZE)
+    resource.prlimit(jvm, resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"/w' cannot be written: file too large\. Free some"):
+            ingest_one(spark, content)
+    finally:
+        resource.prlimit(jvm, resource.RLIMIT_FSIZE, limits)
+    assert [p.name for p in here.iterdir()] == ["s.csv"]
+
+
 def test_a_run_that_fails_leaves_the_old_dataset(spark, here):
     ingest_one(spark, csv(PAIRS))
     with pytest.raises(InputError, match="rows are wrong"):
@@ -567,7 +642,7 @@ def test_several_files_and_globs_are_one_workload_each_with_its_header(spark, he
 def test_files_with_other_headers_are_refused(spark, here):
     write("a.csv", csv(PAIRS))
     write("b.csv", csv(PAIRS, header="topic,node"))
-    with pytest.raises(InputError, match=r"'b.csv' begins with 'topic,node', but the first"):
+    with pytest.raises(InputError, match=r"'b.csv' begins with 'topic,node', but 'a.csv'"):
         ingest(spark, ["a.csv", "b.csv"], "w")
 
 

@@ -1,3 +1,4 @@
+import gzip
 import os
 from pathlib import Path
 
@@ -14,10 +15,10 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def touch(*names: str) -> None:
+def touch(*names: str, content: bytes = b"node,topic\n") -> None:
     for name in names:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text("node,topic\n")
+        Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
 
 
 def shown(given, format=None):
@@ -86,10 +87,35 @@ def test_a_file_uri_is_a_path(here):
     assert shown([f"file://{here}/a.csv"]) == [f"{here}/a.csv"]
 
 
-def test_other_uris_are_left_to_spark():
-    sources, kind = find_sources(["s3a://bucket/a.csv"], None)
-    assert sources == [Source("s3a://bucket/a.csv", "s3a://bucket/a.csv")]
-    assert kind == "csv"
+@pytest.mark.parametrize("uri", ["s3a://bucket/a.csv", "S3://bucket/a.csv", "http://host/a.csv"])
+def test_only_local_files_are_read(uri):
+    with pytest.raises(InputError, match=f"'{uri}' is not on this machine.*Download it"):
+        find_sources([uri], None)
+
+
+def test_gzip_under_another_name_is_refused_with_the_right_name(here):
+    touch("a.csv", content=gzip.compress(b"node,topic\n"))
+    with pytest.raises(InputError, match=r"'a\.csv' holds .* gzip\. Rename it to 'a\.csv\.gz'"):
+        find_sources(["a.csv"], None)
+
+
+def test_gzip_in_gzip_is_refused(here):
+    touch("a.csv.gz", content=gzip.compress(b"node,topic\n"))
+    with pytest.raises(InputError, match=r"'a\.csv\.gz' holds .* gzip\. Unpack it once first"):
+        find_sources(["a.csv.gz"], None)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.edges", "a.log"])
+def test_lines_that_end_with_a_carriage_return_alone_are_refused(here, name):
+    touch(name, content=b"node,topic\rn,t\r")
+    with pytest.raises(InputError, match=rf"the lines of '{name}' end with CR alone"):
+        find_sources([name], None)
+
+
+def test_a_file_name_that_is_not_utf8_is_refused(here):
+    touch(os.fsdecode(b"a\xff.csv"))
+    with pytest.raises(InputError, match=r"/a\\xff\.csv' is not valid UTF-8\. Rename"):
+        find_sources(["*.csv"], None)
 
 
 def test_a_directory_gives_its_parquet_parts_and_nothing_else(here):

@@ -102,6 +102,10 @@ def load_verbs() -> None:
 def main() -> None:
     """Run the command line and end with the exit code of the outcome."""
     try:
+        from meshwright.errors import refuse_other_encoding
+
+        for word in sys.argv[1:]:
+            refuse_other_encoding(word)
         load_verbs()
         app(prog_name=command_name())
     except Exception as error:

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from typer.core import TyperCommand
 
 from meshwright.cli import app, command_name, show
-from meshwright.cli.options import Job, Seed, makes_dataset
+from meshwright.cli.options import Job, MaxLine, Seed, makes_dataset
 from meshwright.errors import CheckError, InfeasibleError
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def ingest_content(
     beta: float = Option(1.5, help="The desired load balance factor."),
     beta_max: float = Option(1.8, help="The largest load balance factor."),
     last_hop: LastHop = False,
+    max_line: MaxLine = 2**20,
 ) -> None:
     """Read your own subscribers and brokers, and write them as a problem to assign."""
     from meshwright.content.problem import ingest as stage

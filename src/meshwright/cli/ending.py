@@ -48,6 +48,8 @@ def end(error: BaseException) -> NoReturn:
 def fail(message: str, code: int) -> NoReturn:
     """Print an error on stderr and end; commands in it are shown as this one was started."""
     message = without_secrets(message).replace("`meshwright ", f"`{command_name()} ")
+    # What a file holds must not reach the terminal as a control sequence.
+    message = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in message)
     print(f"error: {message}", file=sys.stderr)
     sys.exit(code)
 

@@ -26,6 +26,9 @@ DemoOut = Annotated[Path, Option("--out", "-o", metavar="DIR", help="Where to pu
 Force = Annotated[bool, Option("--force", help="Replace the output if it exists.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, Option(help="The seed; equal seeds give equal results.")]
+MaxLine = Annotated[
+    int, Option(min=2**10, max=2**30, metavar="BYTES", help="The longest line of text to read.")
+]
 
 Workload = Annotated[
     Path | None, Option(metavar="DIR", help="Where the workload is, if it was moved.")

@@ -10,7 +10,16 @@ from typer import Argument, Option
 
 from meshwright.cli import add_group, app, show
 from meshwright.cli.content import WithContent, generate_content
-from meshwright.cli.options import Job, Json, Master, Seed, WorkloadPath, makes_dataset, start
+from meshwright.cli.options import (
+    Job,
+    Json,
+    Master,
+    MaxLine,
+    Seed,
+    WorkloadPath,
+    makes_dataset,
+    start,
+)
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +54,10 @@ def ingest(
     topic: str | None = Option(None, help="Column of the topic."),
     header: bool = Option(True, help="CSV, TSV: the first line names the columns."),
     directed: bool | None = Option(None, "--directed/--undirected", help=DIRECTED_HELP),
-    max_rejected: float = Option(0.01, help="The largest share of invalid rows to skip."),
+    max_rejected: float = Option(
+        0.01, min=0, max=1, help="The largest share of invalid rows to skip."
+    ),
+    max_line: MaxLine = 2**20,
 ) -> None:
     """Read who subscribes to what, and write it as a workload."""
     from meshwright.workload import ingest as stage
@@ -102,10 +114,10 @@ def expo(
 def _generate(family: str, job: Job, subscriptions: str) -> None:
     from meshwright.workload import generate as stage
 
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", subscriptions)
+    match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", subscriptions)
     if match is None:
         raise InputError(
-            f"--subscriptions is {subscriptions!r}; write a number or a range like 20-600."
+            f"--subscriptions is {subscriptions[:40]!r}; write a number or a range like 20-600."
         )
     low, high = match.groups()
     options = {"alpha": None, "rate": None, **job.options(), "family": family}

@@ -151,6 +151,7 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # it logs to the terminal
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20),  # of lines that are long
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
     if local:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, refuse_other_encoding
 from meshwright.runtime.machine import has_ended, process_name
 
 RENAME_SECONDS = 5.0  # how long a reader waits for a writer between its two renames
@@ -46,6 +46,7 @@ def siblings(target: Path) -> list[Sibling]:
 @contextmanager
 def staging_directory(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """Make a hidden sibling to write to; remove it at the end unless it was moved into place."""
+    refuse_other_encoding(target)
     directory = sibling(target, "tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,20 @@
 """From the arguments of a command to the files that Spark reads: globs, formats, readability."""
 
+import codecs
 import glob
+import gzip
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO, cast
 from urllib.parse import unquote
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, refuse_other_encoding, unknown_choice
 from meshwright.runtime.paths import pattern
+from meshwright.runtime.progress import Progress
 from meshwright.storage.manifest import FILE as MANIFEST_FILE
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
@@ -24,8 +29,21 @@ ENDINGS = {
     ".edgelist": "edges",
     ".log": "mosquitto-log",
 }
-_URI = re.compile(r"[a-z][a-z0-9+.-]+://")
-_DAMAGED = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA")
+MAX_LINE = 1 << 20
+LINE_LIMITS = 1 << 10, 1 << 30  # Spark holds a line as a whole, several times
+HEAD = 1 << 16  # bytes of a text file that show how it was written
+GZIP = b"\x1f\x8b"
+_URI = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_FETCH = "Nothing was written; fetch or unpack the file again."
+# What Spark says about a file, and what that means for the user.
+_TROUBLE = {
+    "COLUMN_ALREADY_EXISTS": "has two columns whose names differ in nothing but case. Rename one.",
+    "UNSUPPORTED_TIME_TYPE|PARQUET_TYPE_": "has a column of a type that Spark does not read "
+    "({said}). Write it without this column, or cast it to text.",
+    "DATA_TYPE_MISMATCH|CANNOT_MERGE_SCHEMAS": "has a column of another type than the files read "
+    "together with it. Write them with one type, or ingest them apart.",
+    "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA": "{state}. " + _FETCH,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +51,13 @@ class Source:
     """One file that a command reads."""
 
     shown: str  # the path as the user will recognise it
-    path: str  # the same, absolute and without `..`; or a URI
+    path: str  # the same, absolute and without `..`
     link: str = ""  # a link to the file, under a name that Spark reads
 
     @property
     def read(self) -> str:
-        """The path or URI to give to Spark."""
-        return self.path if _URI.match(self.path) else pattern(Path(self.link or self.path))
+        """The URI to give to Spark."""
+        return pattern(Path(self.link or self.path))
 
 
 def link_hidden(sources: Sequence[Source], place: Path) -> list[Source]:
@@ -50,7 +68,7 @@ def link_hidden(sources: Sequence[Source], place: Path) -> list[Source]:
     found = []
     for number, source in enumerate(sources):
         name = Path(source.path).name
-        if name.startswith(("_", ".")) and not _URI.match(source.path):
+        if name.startswith(("_", ".")):
             link = place / f"{number}-{name}"  # the ending says how the file is compressed
             place.mkdir(exist_ok=True)
             link.symlink_to(source.path)
@@ -81,7 +99,86 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
             f"the format of {shown} cannot be guessed from the file name. "
             f"Pass --format with one of: {', '.join(FORMATS)}."
         )
+    if kind != "parquet":
+        complaints = [text for text in map(_not_text, sources) if text]
+    if complaints:
+        raise InputError("\n".join(complaints))
     return sources, kind
+
+
+def _not_text(source: Source) -> str | None:
+    """Return what keeps a file from being read line by line, as far as its beginning shows."""
+    name = Path(source.path).name
+    try:
+        with _unpacked(source) as (file, _):
+            head = file.read(HEAD)
+    except InputError as error:
+        return str(error)
+    if head.startswith(GZIP):
+        packed = name.endswith(".gz")
+        advice = "Unpack it once first." if packed else f"Rename it to '{name}.gz'."
+        return f"'{source.shown}' holds data compressed with gzip. {advice}"
+    if b"\r" in head and b"\n" not in head:
+        return (
+            f"the lines of '{source.shown}' end with CR alone, as old Mac programs wrote them. "
+            f"Convert them first: tr '\\r' '\\n' < {name} > new-{name}"
+        )
+    return None
+
+
+def refuse_long_lines(
+    sources: Sequence[Source], format: str, max_line: int, progress: Progress
+) -> None:
+    """Raise InputError if a text file holds a line of more than `max_line` bytes.
+
+    A small gzip file can hold a line that does not fit the memory; here only a part of it is read.
+    The progress then says how many lines there are.
+    """
+    least, most = LINE_LIMITS
+    if not least <= max_line <= most:
+        raise InputError(f"max_line is {max_line}; give {least:,} to {most:,} bytes.")
+    if format == "parquet":
+        return
+    sizes, total = [Path(source.path).stat().st_size for source in sources], 0
+    for i, source in enumerate(sources):
+        with _unpacked(source) as (file, raw):
+            n_lines, block = 0, b""
+            while len(block := block + file.read(max_line + 1 - len(block))) > max_line:
+                end = block.rfind(b"\n") + 1
+                if end == 0:
+                    raise InputError(
+                        f"line {n_lines + 1:,} of '{source.shown}' is longer than {max_line:,} "
+                        "bytes. Check the file, or allow longer lines with --max-line."
+                    )
+                n_lines += block.count(b"\n")
+                block = block[end:]
+                progress.update((sum(sizes[:i]) + raw.tell()) / max(1, sum(sizes)))
+            total += n_lines + block.count(b"\n")
+    progress.update(0.0, f"{total:,} lines")
+
+
+def first_lines(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the first line of each file that is not blank, as `records.py` reads lines."""
+    found = {}
+    for source in sources:
+        with _unpacked(source) as (file, _):
+            lines = (line.rstrip(b"\r\n").removeprefix(codecs.BOM_UTF8) for line in file)
+            first = next((line for line in lines if line.strip(b" ")), None)
+        if first is None:
+            raise InputError(f"'{source.shown}' holds no line of data. Leave it out.")
+        found[source.shown] = first.decode(errors="replace")
+    return found
+
+
+@contextmanager
+def _unpacked(source: Source) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Open a file; yield its text and its bytes on disk. Raise InputError if it is damaged."""
+    try:
+        with Path(source.path).open("rb") as raw:
+            text = gzip.GzipFile(fileobj=raw) if source.path.endswith(".gz") else raw
+            yield cast("BinaryIO", text), raw
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"'{source.shown}' is truncated or corrupt. {_FETCH}") from error
 
 
 @contextmanager
@@ -93,19 +190,23 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
         text = unquote(str(error))
         # Some come as PySpark's own, some as the bare Java exception.
         of_spark = type(error).__module__.startswith(("pyspark", "py4j"))
-        if not (of_spark and _DAMAGED.search(text)):
+        found = [means for said, means in _TROUBLE.items() if re.search(said, text)]
+        if not (of_spark and found):
             raise
         named = next((s for s in sources if Path(s.shown).name in text), sources[0])
-        what = "is truncated or corrupt" if named.shown.endswith(".gz") else "cannot be read"
-        raise InputError(
-            f"'{named.shown}' {what}. Nothing was written; fetch or unpack the file again."
-        ) from error
+        state = "is truncated or corrupt" if named.shown.endswith(".gz") else "cannot be read"
+        said = text.partition("] ")[2].partition(" SQLSTATE")[0].rstrip(".")
+        raise InputError(f"'{named.shown}' {found[0].format(said=said, state=state)}") from error
 
 
 def _expand(text: str, complaints: list[str]) -> list[Source]:
     """Return the files of one argument; problems are added to `complaints`."""
     if _URI.match(text) and not text.startswith("file://"):
-        return [Source(text, text)]
+        complaints.append(
+            f"'{text}' is not on this machine, and only local files are read. Download it, or "
+            "mount the place where it is, and give the local path."
+        )
+        return []
     text = text.removeprefix("file://")
     paths = [Path(text)] if Path(text).exists() else sorted(map(Path, glob.glob(text)))  # noqa: PTH207 (absolute or not)
     if not paths:
@@ -147,8 +248,11 @@ def _readable(path: Path, complaints: list[str]) -> bool:
     try:
         with path.open("rb") as file:
             if file.read(1):
+                refuse_other_encoding(path.parent.resolve() / path.name)
                 return True
         complaints.append(f"'{path}' is empty. Leave it out, or check how it was written.")
     except OSError as error:
         complaints.append(f"'{path}' cannot be read: {error.strerror}. Check its permissions.")
+    except InputError as error:
+        complaints.append(str(error))
     return False

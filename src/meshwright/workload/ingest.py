@@ -17,7 +17,14 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
-from meshwright.workload.files import Source, find_sources, link_hidden, reading
+from meshwright.workload.files import (
+    MAX_LINE,
+    Source,
+    find_sources,
+    link_hidden,
+    reading,
+    refuse_long_lines,
+)
 from meshwright.workload.names import NameIds, name_key, number_names
 from meshwright.workload.records import RECORDS, Reading, read_records, source_path
 from meshwright.workload.tables import (
@@ -44,6 +51,7 @@ def ingest(
     header: bool = True,
     directed: bool | None = None,
     max_rejected: float = MAX_REJECTED,
+    max_line: int = MAX_LINE,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
@@ -70,12 +78,13 @@ def ingest(
     }
     with staging(target, "workload", force=force) as stage, reading(files):
         files = link_hidden(files, stage.scratch("sources"))
-        run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected)
+        run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected, max_line)
         run.read(Reading(node, topic, header))
         nodes, topics = run.number()
         written = run.join(nodes, topics, undirected=directed is False)
         run.reject(written)
         facts = {
+            "n_read": run.n_records,
             "n_rejected": run.n_rejected,
             "n_self_loops": run.n_self_loops,
             "source": [source.shown for source in files],
@@ -97,11 +106,13 @@ class _Run:
     kind: str
     progress: Progress
     max_rejected: float
+    max_line: int
 
     def read(self, how: Reading) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
         self.partitions = parallelism(self.spark)
         with self.progress.step("reading"):
+            refuse_long_lines(self.files, self.kind, self.max_line, self.progress)
             records = read_records(self.spark, self.files, self.kind, how)
             if self.kind != "parquet":
                 place = self.stage.scratch("records")
@@ -111,8 +122,7 @@ class _Run:
             counts = by_source.agg(F.count(F.lit(1)), F.count("reason")).collect()
         self.n_records, n_malformed = sum(n for _, n, _ in counts), sum(n for _, _, n in counts)
         found = {path for path, _, _ in counts}
-        local = [source for source in self.files if "://" not in source.path]
-        self.without_records = [source.shown for source in local if source.path not in found]
+        self.without_records = [source.shown for source in self.files if source.path not in found]
         self.usable = records.where("reason is null")
         self.rejected = self._rejected(records.where("reason is not null"), "record", "reason")
         self._stop_when_too_many(n_malformed)

@@ -1,26 +1,47 @@
 """Sources -> RECORDS: one row per line or row read, either (node, topic) or the reason against it.
 
-Each format is a function ``lines -> RECORDS`` over Spark's built-in columns. Lines are read as
-bytes and checked for valid UTF-8 before they are parsed: Spark's own CSV and JSON readers silently
-replace bytes that they cannot decode.
+Each format is a function ``lines -> RECORDS``. Lines are read as bytes and checked for valid UTF-8
+before they are parsed: Spark's own CSV and JSON readers silently replace bytes that they cannot
+decode. JSON is parsed in Arrow functions, since Spark does not keep numbers as they are written.
 """
 
-import contextlib
 import csv
 import json
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
-from meshwright.workload.files import Source
+from meshwright.workload.files import Source, first_lines
 
 RECORDS = "node string, topic string, source string, record string, reason string"
+_PARSED = StructType(
+    [
+        StructField("source", StringType()),
+        StructField("line", BinaryType()),
+        *[StructField(name, StringType()) for name in ("node", "topic", "reason")],
+    ]
+)
+Batches = Iterator[pa.RecordBatch]
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BOM = "\ufeff"
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab
 # `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
 # between them; those that could be mistaken start with one of these words.
 LOG_LINE = (
@@ -64,13 +85,12 @@ def source_path(sources: Sequence[Source]) -> Column:
 
 
 def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
-    """Return (source, block_start, line) of each line not blank, without BOM and line end."""
+    """Return (source, line) of each line not blank, without BOM and line end."""
     text = spark.read.option("lineSep", "\n").text([source.read for source in sources])
     line = F.rtrim("value", F.lit("\r"))  # byte-wise: a regular expression would repair bad UTF-8
     line = F.when(line.startswith(BOM), F.substring(line, 2, 2**31 - 1)).otherwise(line)
     frame = text.select(
         F.col("_metadata.file_path").alias("source"),
-        F.col("_metadata.file_block_start").alias("block_start"),
         line.alias("line"),
     )
     return frame.where(F.length(F.trim("line")) > 0)
@@ -94,18 +114,27 @@ def _delimited(
     lines: DataFrame, sources: Sequence[Source], separator: str, reading: Reading
 ) -> DataFrame:
     """CSV and TSV after RFC 4180; a quoted line break is refused, since no name may hold one."""
-    first = _first_lines(lines, sources)
-    header = next(iter(first.values()))
-    columns = next(csv.reader([header], delimiter=separator))
+    first = first_lines(sources)
+    path, header = next(iter(first.items()))
+    try:
+        if reading.header and CONTROL.search(header):
+            raise csv.Error
+        columns = next(csv.reader([header], delimiter=separator))
+    except csv.Error as error:
+        raise InputError(
+            f"'{path}' begins with {header[:60]!r}, which is no row of names: it holds control "
+            f"characters, or a name longer than {csv.field_size_limit():,} characters. Check the "
+            "file, or the --format."
+        ) from error
     if not reading.header:
         columns = [str(i + 1) for i in range(len(columns))]
-    for path, line in first.items():
+    for other, line in first.items():
         if reading.header and line != header:
             raise InputError(
-                f"'{path}' begins with {line!r}, but the first file begins with {header!r}. "
+                f"'{other}' begins with {line[:60]!r}, but '{path}' with {header[:60]!r}. "
                 "Files read together need the same header; ingest them apart."
             )
-    node, topic = choose_columns(columns, reading, next(iter(first)))
+    node, topic = choose_columns(columns, reading, path)
     # Parsed under plain names, as a header may hold any text; `b` takes what does not fit.
     schema = ", ".join([*(f"c{i} string" for i in range(len(columns))), "b string"])
     options = {"sep": separator, "escape": '"', "columnNameOfCorruptRecord": "b"}
@@ -113,8 +142,7 @@ def _delimited(
     quotes = F.length("line") - F.length(F.replace("line", F.lit('"'), F.lit("")))
     is_header = F.lit(reading.header) & (F.col("line") == header)
     if reading.header:
-        data = lines.where(~is_header).select("source", "line")
-        lines = data.unionByName(_all_but_one(lines.where(is_header)))
+        lines = lines.where(~is_header).unionByName(_all_but_one(lines.where(is_header)))
     parsed = lines.withColumn("fields", fields)
     reason = (
         F.when(is_header, "repeats the header")
@@ -133,30 +161,81 @@ def _all_but_one(headers: DataFrame) -> DataFrame:
 
 
 def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
-    """One JSON object per line."""
-    path, line = next(iter(_first_lines(lines, sources).items()))
-    content = None
-    with contextlib.suppress(ValueError):
-        content = json.loads(line)
-    if not isinstance(content, dict):
+    """One JSON object per line; numbers become names as they are written."""
+    path, line = next(iter(first_lines(sources).items()))
+    content, reason = _json_object(line)
+    if reason:
         raise InputError(
-            f"'{path}' does not begin with a JSON object but with {line[:60]!r}. "
+            f"'{path}' begins with {line[:60]!r}, which is {reason}. "
             "JSON lines hold one object per line."
         )
-    node, topic = choose_columns(list(content), reading, path)
-    # Parsed as a map: keys are the user's and may hold any character.
-    parsed = lines.withColumn("fields", F.from_json("line", "map<string,string>"))
-    # The readers stop after the first object, and let quotes, repeated keys and half characters
-    # pass; `try_parse_json` is strict, and as an array's only element nothing can follow.
-    alone = F.json_array_length(F.concat(F.lit("["), F.col("line"), F.lit("]"))) == 1
-    strict = F.try_parse_json("line").isNotNull() & F.col("fields").isNotNull()
-    whole = F.coalesce(alone & strict, F.lit(False))
-    reason = F.when(~whole, "not a JSON object")
-    names = {column: F.col("fields")[F.lit(column)] for column in (node, topic)}
-    for column, name in names.items():
-        absent = F.col("fields").isNotNull() & name.isNull()
-        reason = reason.when(absent, f"field {column!r} is missing")
-    return _record(parsed, names.values(), reason)
+    columns = choose_columns(list(content), reading, path)
+
+    def parse(batches: Batches) -> Batches:
+        for batch in batches:
+            found = [_json_names(line, columns) for line in batch.column("line").to_pylist()]
+            arrays = [pa.array([names[i] for names in found], pa.string()) for i in range(3)]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], _PARSED.names)
+
+    raw = lines.select("source", F.col("line").cast("binary"))
+    parsed = raw.mapInArrow(parse, _PARSED).withColumn("line", F.col("line").cast("string"))
+    return _record(parsed, (F.col("node"), F.col("topic")), F.col("reason"))
+
+
+def _json_names(line: bytes, columns: Sequence[str]) -> tuple[str | None, str | None, str | None]:
+    """Return node and topic of a line of JSON, or the reason against it."""
+    content, reason = _json_object(line.decode(errors="replace"))
+    names = []
+    for column in columns:
+        name = content.get(column)
+        if isinstance(name, bool):
+            name = str(name).lower()
+        if not isinstance(name, str):
+            reason = reason or f"field {column!r} is {_NO_NAMES[type(name)]}"
+        elif not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
+            reason = "not a JSON object"  # half a character
+        names.append(name)
+    return (None, None, reason) if reason else (names[0], names[1], None)
+
+
+def _json_object(text: str) -> tuple[dict[str, Any], str | None]:
+    """Return a line's object with its numbers as text, and infinity for what is too large.
+
+    If there is no object, return the reason with an empty one.
+    """
+    try:
+        content = _JSON.decode(text)
+    except RecursionError:
+        return {}, "nested too deeply"
+    except ValueError:
+        content = None
+    return (content, None) if isinstance(content, dict) else ({}, "not a JSON object")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+def _finite(text: str) -> str | float:
+    return text if math.isfinite(float(text)) else math.inf
+
+
+def _no_json(text: str) -> NoReturn:
+    raise ValueError(text)  # NaN and the like, which Python would take
+
+
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_int=str, parse_float=_finite, parse_constant=_no_json
+)
+_NO_NAMES = {
+    type(None): "missing",
+    dict: "an object",
+    list: "an array",
+    float: "not a finite number",
+}
 
 
 def _edges(lines: DataFrame) -> DataFrame:
@@ -185,6 +264,13 @@ def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:
     frame = spark.read.parquet(*[source.read for source in sources])
     node, topic = choose_columns(frame.columns, reading, sources[0].shown)
+    for column in (node, topic):
+        kind = frame.schema[column].dataType
+        if isinstance(kind, ArrayType | MapType | StructType | VariantType):
+            raise InputError(
+                f"column {column!r} of '{sources[0].shown}' is {kind.simpleString()}; names are "
+                "text or numbers. Choose another column with --node or --topic."
+            )
     columns = [F.col(f"`{column.replace('`', '``')}`") for column in (node, topic)]
     columns += [F.col("_metadata.file_path"), F.lit(None), F.lit(None)]
     text = frame.select(*[column.cast("string") for column in columns])
@@ -193,7 +279,7 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -
 
 def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
     """Return the columns of node and topic: as given, by their names, or the only two."""
-    present = ", ".join(columns)
+    present = ", ".join(columns)[:1000]
     for option, asked in (("--node", reading.node), ("--topic", reading.topic)):
         if asked is not None and asked not in columns:
             raise InputError(f"'{path}' has no column {asked!r} ({option}); it has: {present}.")
@@ -210,17 +296,3 @@ def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple
             "with --node and --topic."
         )
     return node, topic
-
-
-def _first_lines(lines: DataFrame, sources: Sequence[Source]) -> dict[str, str]:
-    """Return the first line of each file, in the order of the sources.
-
-    `first` is safe here: a file's rows are seen in order by the one task that reads its start.
-    """
-    starts = lines.where("block_start = 0").groupBy(source_path(sources))
-    found: dict[str, str] = dict(starts.agg(F.first("line")).collect())
-    shown = {source.path: source.shown for source in sources}
-    missing = [name for path, name in shown.items() if path not in found and "://" not in name]
-    if missing:
-        raise InputError(f"'{missing[0]}' holds no line of data. Leave it out.")
-    return {shown.get(path, path): found[path] for path in sorted(found)}

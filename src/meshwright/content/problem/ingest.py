@@ -36,7 +36,7 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, staging
 from meshwright.storage.digest import BLOCK, BLOCK_BITS
-from meshwright.workload.files import link_hidden, reading
+from meshwright.workload.files import MAX_LINE, link_hidden, reading, refuse_long_lines
 from meshwright.workload.names import number_rows
 
 N_STEPS = 4
@@ -62,6 +62,7 @@ def ingest(
     *,
     max_delay: float,
     limits: Mapping[str, Any],
+    max_line: int = MAX_LINE,
     partitions: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -79,9 +80,11 @@ def ingest(
         broker_files = link_hidden(broker_files, stage.scratch("broker-tables"))
         files = link_hidden(files, stage.scratch("subscriber-tables"))
         with progress.step("reading the brokers"), reading(broker_files):
+            refuse_long_lines(broker_files, broker_kind, max_line, progress)
             found = ingest_brokers(Table(read_rows(spark, broker_files, broker_kind), brokers))
         tree = found.tree
         with progress.step("checking the subscribers"), reading(files):
+            refuse_long_lines(files, kind, max_line, progress)
             table = Table(read_rows(spark, files, kind), subscribers)
             rows = table.frame.select(*wanted_columns(table, max_delay))
             n_dimensions = event_dimensions(rows)
