@@ -102,9 +102,13 @@ def test_seeds_give_other_graphs_and_equal_ones_the_same():
     [
         ({"nodes": 9}, r"nodes is 9; give 10 to"),
         ({"nodes": 2**31 - 1}, r"nodes is 2147483647"),
-        ({"mean_degree": 0.0}, r"mean_degree is 0; give more than 0 and at most 249\.75"),
+        ({"mean_degree": 0.0}, r"mean_degree is 0; give 0\.001 to 249\.75"),
         ({"mean_degree": float("nan")}, r"mean_degree is nan"),
-        ({"mean_degree": 30.0, "max_degree": 60}, r"at most 15, a quarter of the largest degree"),
+        ({"mean_degree": 1e-320}, r"mean_degree is .*; give 0\.001 to 249"),
+        (
+            {"mean_degree": 30.0, "max_degree": 60},
+            r"give 0\.001 to 15, a quarter of the largest degree",
+        ),
         ({"exponent": 1.0}, r"exponent is 1\.0; give more than 1 and at most 100"),
         ({"max_degree": 1000}, r"max_degree is 1000; give 2 to 999"),
         ({"mixing": 1.5}, r"mixing is 1\.5; give a share between 0 and 1"),

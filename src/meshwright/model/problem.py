@@ -28,6 +28,7 @@ from meshwright.runtime.arrays import Floats, Longs
 from meshwright.storage.digest import BLOCK, BLOCK_BITS, combine, names_digest
 
 _FORMAT = b"meshwright problem 1\n"
+MOST_BOXES = 10_000  # per filter: the greedy methods hold as many for every broker
 
 
 class ProblemSummary:
@@ -47,9 +48,11 @@ class ProblemSummary:
 
     def check_limits(self) -> None:
         """Raise InputError if a limit is out of range or the density has other dimensions."""
-        if self.alpha < 1:
-            raise InputError(f"alpha is {self.alpha}; a filter needs at least one box.")
-        if not 1.0 <= self.beta <= self.beta_max:
+        if not 1 <= self.alpha <= MOST_BOXES:
+            raise InputError(
+                f"alpha is {self.alpha}; give a filter at least one box, {MOST_BOXES:,} at most."
+            )
+        if not 1.0 <= self.beta <= self.beta_max < np.inf:
             raise InputError(
                 f"beta is {self.beta} and beta_max {self.beta_max}; give 1 <= beta <= beta_max."
             )
@@ -83,7 +86,7 @@ class ProblemSummary:
     def load_limits(self, factor: float) -> Longs:
         """Return how many subscribers each leaf may take at a load balance factor."""
         exact = factor * self.leaf_capacity * self.n_subscribers
-        return np.floor(exact * (1 + 1e-12)).astype(np.int64)
+        return np.floor(np.minimum(exact * (1 + 1e-12), 2.0**40)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, small_world
-from meshwright.overlay.methods import METHODS, SMALL_WORLDS, fill_parameters
+from meshwright.overlay.methods import METHODS, MOST_BUDGET, SMALL_WORLDS, fill_parameters
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.progress import ProgressCallback
@@ -88,13 +88,13 @@ def design(
     )
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
     if average_degree is not None:
-        parameters["max_edges"] = max(1, math.floor(average_degree * instance.n_nodes / 2))
+        parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
         edges, gains = METHODS["minmax"].load()(instance, **options)
         complete = Overlay(instance, edges, gains, "minmax")
         limits = {"max_edges": complete.n_edges, "max_degree": complete.max_degree}
         for name in _budget_names(method, equal_edges=equal_edges):
-            parameters[name] = max(1, math.floor(budget_ratio * limits[name]))
+            parameters[name] = _budget(budget_ratio * limits[name])
     parameters = fill_parameters(method, parameters)
     if METHODS[method].reports_progress:
         options["on_progress"] = on_progress
@@ -139,8 +139,8 @@ def check_request(
     for name, value in (("average_degree", average_degree), ("budget_ratio", budget_ratio)):
         if value is None:
             continue
-        if not (math.isfinite(value) and value > 0):
-            raise InputError(f"{name} is {value}; give a number above 0.")
+        if not 0 < value <= MOST_BUDGET:
+            raise InputError(f"{name} is {value}; give a number above 0, {MOST_BUDGET:,} at most.")
         if not takes:
             raise InputError(f"{method} takes no budget; leave out {name}.")
         budget |= dict.fromkeys(["max_edges"] if name == "average_degree" else takes, 1)
@@ -150,6 +150,10 @@ def check_request(
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
     fill_parameters(method, {**parameters, **budget})
+
+
+def _budget(amount: float) -> int:
+    return max(1, min(math.floor(amount), MOST_BUDGET))
 
 
 def _budget_names(method: str, *, equal_edges: bool) -> list[str]:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
+from meshwright.model.method import check_seed
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
@@ -43,6 +44,7 @@ def sample(
     source = Path(workload).absolute()
     manifest = open_dataset(source, "workload")
     _check(manifest, source, nodes, seeds)
+    check_seed(seed)
     progress = progress or no_progress()
     partitions = parallelism(spark)
     nodes_table = read_parquet(spark, manifest.table("nodes"))

@@ -34,6 +34,7 @@ DENSEST = 0.95  # complete communities would leave nothing to chance
 RECIPROCITY = 0.5  # 0.48 in ego-Twitter
 FACEBOOK_LIMIT = 5_000  # friends a user may have
 LARGEST_IN_DEGREES = 5  # the largest community, in mean degrees
+LEAST_DEGREE = 0.001  # on average
 MOST_SIZE = 10_000  # of a community: every pair inside is visited
 N_CLASSES = 256  # of expected degrees: each 3% above the last when the largest is 5,000
 FULLEST = 0.9  # a user is expected to know at most this share of a community
@@ -77,9 +78,9 @@ class SocialModel:
                 f"max_degree is {self.max_degree}; give 2 to {self.nodes - 1:,}, the other users."
             )
         highest = self.most_relations / 4 / (2.0 - self.returned)
-        if not 0 < self.mean_degree <= highest:
+        if not LEAST_DEGREE <= self.mean_degree <= highest:
             raise InputError(
-                f"mean_degree is {self.mean_degree:g}; give more than 0 and at most {highest:g}, a "
+                f"mean_degree is {self.mean_degree:g}; give {LEAST_DEGREE:g} to {highest:g}, a "
                 f"quarter of the largest degree ({self.most_relations:,}), or raise --max-degree."
             )
         if self.communities is not None and (self.communities < 1 or self.mixing == 1):

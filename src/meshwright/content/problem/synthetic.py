@@ -16,7 +16,7 @@ from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
 from meshwright.model.names import NumberedNames
-from meshwright.model.problem import Problem
+from meshwright.model.problem import MOST_BOXES, Problem
 from meshwright.runtime.arrays import Floats, Ints, Longs
 
 OUT_DEGREE = 15
@@ -50,9 +50,10 @@ class ContentArguments:
             raise InputError(f"--subscribers is {self.subscribers}; give 1 to {MOST_IDS:,}.")
         if not 1 <= self.brokers <= MOST_BROKERS:
             raise InputError(f"--brokers is {self.brokers}; give 1 to {MOST_BROKERS:,}.")
-        if self.max_out_degree is not None and self.max_out_degree < 2:
+        if self.max_out_degree is not None and not 2 <= self.max_out_degree <= MOST_BROKERS:
             raise InputError(
-                f"--max-out-degree is {self.max_out_degree}; give 2 or more (the paper uses 15)."
+                f"--max-out-degree is {self.max_out_degree}; give 2 or more (the paper uses 15), "
+                f"{MOST_BROKERS:,} at most."
             )
         check_limits(self.max_delay, self.alpha, self.beta, self.beta_max)
         check_seed(self.seed)
@@ -127,8 +128,8 @@ def check_limits(max_delay: float, alpha: int, beta: float, beta_max: float) -> 
     """Raise InputError if the limits of a problem are out of range."""
     if not 0 <= max_delay < float("inf"):
         raise InputError(f"--max-delay is {max_delay}; give 0 or more (the paper uses 0.3).")
-    if alpha < 1:
-        raise InputError(f"--alpha is {alpha}; give 1 or more boxes per filter.")
+    if not 1 <= alpha <= MOST_BOXES:
+        raise InputError(f"--alpha is {alpha}; give 1 to {MOST_BOXES:,} boxes per filter.")
     if not 1 <= beta <= beta_max < float("inf"):
         raise InputError(
             f"--beta is {beta} and --beta-max is {beta_max}; give 1 <= beta <= beta-max."

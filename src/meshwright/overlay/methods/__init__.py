@@ -1,6 +1,5 @@
 """Every way to design an overlay, by name, and the checks of their parameters."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from meshwright.model.method import Method, check_seed, fill
 TIES = ("degree", "id")
 FINGERS = ("chord", "random")
 MOST_BUDGET = 2**31 - 1
+MOST_K = 1000  # as a fraction of integers: their products with gains fit int64
 
 GREEDY = "meshwright.overlay.methods.greedy"
 STARS = "meshwright.overlay.methods.stars"
@@ -72,8 +72,8 @@ def fill_parameters(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if parameters.get(name, choices[0]) not in choices:
             raise unknown_choice(name, parameters[name], choices)
     k = parameters.get("k", 1)
-    if not (isinstance(k, int | float) and math.isfinite(k) and k >= 1):
-        raise InputError(f"k is {k!r}; give a number of at least 1.")
+    if not (isinstance(k, int | float) and 1 <= k <= MOST_K):
+        raise InputError(f"k is {k!r}; give a number from 1 to {MOST_K:,}.")
     for name in ("k_greedy", "k_random"):
         value = parameters.get(name, 0)
         if not (isinstance(value, int) and 0 <= value <= 1000):
