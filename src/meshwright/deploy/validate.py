@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.deploy.inventory import is_hash_of
-from meshwright.deploy.plan import CONFIGURATION, Direction
+from meshwright.deploy.plan import CONFIGURATION, Broker, Direction
 from meshwright.deploy.read import Conf, read_conf
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
 TLS = ("cafile", "certfile", "keyfile")
 RIGHTS = {"both": {"read", "write"}, "out": {"write"}, "in": {"read"}}
 GRANTED = {"readwrite": {"read", "write"}, "write": {"write"}, "read": {"read"}}
+Needs = dict[str, dict[str, set[str]]]  # user -> topic -> rights
 REQUIRED = {"try_private": "true", "cleansession": "true", "notifications_local_only": "true"}
 
 
@@ -49,9 +50,9 @@ def validate(conf: str | Path | Conf) -> list[str]:
     wrong = [*broker_findings(found), *bridge_findings(found)]
     wrong += cycle_findings(carriers, found)
     wrong += reach_findings(carriers, found)
-    inbound = grouped(carriers, attrgetter("to"))
-    for node in found.brokers:
-        wrong += access_findings(node, inbound.get(node, []), found)
+    needed = needs(carriers, found)
+    for broker in found.plan.brokers:
+        wrong += access_findings(broker, needed[broker.node], found)
     return wrong
 
 
@@ -243,10 +244,24 @@ def reach(ways: Mapping[str, list[str]], start: str) -> set[str]:
     return seen
 
 
-def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> Iterator[str]:
+def needs(carriers: Iterable[Carrier], conf: Conf) -> dict[str, Needs]:
+    """Return what the bridges that dial a node, and its own clients, need there."""
+    found: dict[str, Needs] = {node: {} for node in conf.plan.nodes}
+    for c in carriers:
+        user = conf.brokers[c.at].bridges[c.connection].options.get("remote_username", "")
+        for topic in conf.plan.carried_as.get(((c.at, c.to), c.pattern), (c.pattern,)):
+            found[c.to].setdefault(user, {}).setdefault(topic, set()).update(RIGHTS[c.direction])
+    users = {broker.node: broker.username for broker in conf.plan.brokers}
+    for route in conf.plan.routes:
+        for node in route.publishers:
+            rights = RIGHTS["both" if node in route.subscribers else "out"]
+            found[node].setdefault(users[node], {}).setdefault(route.name, set()).update(rights)
+    return found
+
+
+def access_findings(planned: Broker, needed: Needs, conf: Conf) -> Iterator[str]:
     """Yield what is wrong with the users and their rights at one broker."""
-    broker = conf.brokers[node]
-    own = next(b.username for b in conf.plan.brokers if b.node == node)
+    node, own, broker = planned.node, planned.username, conf.brokers[planned.node]
     anonymous = broker.options.get("allow_anonymous", "not set")
     if anonymous != ("false" if own else "true"):
         who = "has users and lets anyone in" if own else "has no users and lets nobody in"
@@ -260,16 +275,7 @@ def access_findings(node: str, inbound: Sequence[Carrier], conf: Conf) -> Iterat
         file = conf.path / conf.plan.directories[node] / name
         if file.exists() and file.stat().st_mode & 0o077:
             yield f"'{file}' can be read by others than its owner"
-    needed: dict[str, dict[str, set[str]]] = {own: {}}  # user -> topic -> rights
-    for c in inbound:
-        user = conf.brokers[c.at].bridges[c.connection].options.get("remote_username", "")
-        for topic in conf.plan.carried_as.get(((c.at, c.to), c.pattern), (c.pattern,)):
-            needed.setdefault(user, {}).setdefault(topic, set()).update(RIGHTS[c.direction])
-    for route in conf.plan.routes:
-        if node in route.publishers:
-            rights = {"read", "write"} if node in route.subscribers else {"write"}
-            needed[own].setdefault(route.name, set()).update(rights)
-    for user in sorted({*needed, *broker.acl}):
+    for user in sorted({own, *needed, *broker.acl}):
         if user not in broker.users:
             yield f"{node!r} has no password for the user {user!r}"
         granted: dict[str, set[str]] = {}
