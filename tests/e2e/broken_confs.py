@@ -16,7 +16,9 @@ from meshwright.deploy.inventory import hash_password
 from meshwright.deploy.lab.clients import Clients, Probe
 from meshwright.deploy.lab.configurations import ACCOUNT, Access
 from meshwright.deploy.lab.processes import (
+    LOG,
     LOOPBACK,
+    Process,
     accepts,
     find_mosquitto,
     free_ports,
@@ -254,22 +256,26 @@ def run(conf: Path, made: Plan, place: Path) -> list[str]:
             if path.exists():
                 path.write_bytes(path.read_bytes().rstrip(b"\n") + account.encode())
     access = Access({b.node: b.port for b in made.brokers}, password, (), None)
-    processes, program = [], find_mosquitto()
+    processes: dict[str, Process] = {}
+    program = find_mosquitto()
+
+    def require(node: str) -> None:
+        if not processes[node].runs():
+            raise DeployError(f"{node} ends: {last_lines(place / node / LOG)}")
+
     try:
         for broker in sorted(made.brokers, key=lambda b: b.node != "b"):  # b is dialled
             process = start_broker(program, place / broker.node)
-            processes.append(process)
-            port = broker.port
-            wait_until(lambda p=process, port=port: accepts(port) or not p.runs())
-            if not process.runs():
-                return [f"{broker.node} ends: {last_lines(place / broker.node / 'broker.log')}"]
-        with Clients(access, WANTS, qos=1, topics=("#",)) as clients:
+            processes[broker.node] = process
+            wait_until(lambda p=process, port=broker.port: accepts(port) or not p.runs())
+            require(broker.node)
+        with Clients(access, WANTS, require, qos=1, topics=("#",)) as clients:
             clients.wait_for(_probes(made), LINK_SECONDS)
             return _publish(clients, made)
     except DeployError as error:
         return [str(error)]
     finally:
-        stop(processes)
+        stop(processes.values())
 
 
 def _probes(made: Plan) -> list[Probe]:
