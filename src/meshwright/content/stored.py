@@ -33,7 +33,6 @@ class StoredProblem(ProblemSummary):
 
     tables: Path  # their directory
     pin: Pin | None  # keeps them there as long as this object lives
-    read_digest: str  # of the dataset
     tree: BrokerTree
     n_subscribers: int
     n_dimensions: int
@@ -44,6 +43,7 @@ class StoredProblem(ProblemSummary):
     beta_max: float
     last_hop: bool
     density: Density | None
+    read_digest: str = ""  # of the dataset, if it is complete
 
     def __post_init__(self) -> None:
         delay = self.max_delay
