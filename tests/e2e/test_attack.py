@@ -7,7 +7,7 @@ import pytest
 from tests.attack.__main__ import attack
 from tests.attack.cases import KINDS
 
-CASES = {"source": 4, "dataset": 6, "inventory": 4, "configuration": 4, "parameters": 5}
+CASES = {"source": 3, "dataset": 6, "inventory": 4, "configuration": 4, "parameters": 5}
 SEED = 1
 
 
