@@ -27,7 +27,7 @@ from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.threads import ScratchPool, in_parts
 
-# Scan rows of a run; yield parts of the rows with their candidates.
+# Scan rows, here or on Spark; yield some of the rows, int32[n_rows], and the candidates of each.
 Scan = Callable[[Components, ScanRequest], Iterator[tuple[Ints, Candidates]]]
 # Open a scan before the first edge, given the least number of candidates to keep of a row.
 OpenScan = Callable[[Components, int], Scan]

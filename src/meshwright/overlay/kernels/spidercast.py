@@ -64,7 +64,11 @@ def cover(c, covered, u, w):
 
 @maker
 def spidercast_edges(c, coverage, limits, seed):
-    """Return int32[n_edges, 2], the links in the order added."""
+    """Return int32[n_edges, 2], the links in the order added. Writes `coverage`, zeros at first.
+
+    `c` are the `Components` of the interests; a topic of a node is covered by each neighbour that
+    wants it too.
+    """
     n = len(c.indptr) - 1
     count, touched = coverage.counts, coverage.touched
     degree = np.zeros(n, np.int32)

@@ -31,9 +31,10 @@ def enclose(members, splits, boxes):
 
 @kernel
 def cover(members, filters, span, out):
-    """Write, for the members of a range, the targets in time that have a box around each.
+    """Write to `out` the targets in time that have a box around each member.
 
-    `members` is (low, high, targets), `filters` a `TargetFilters`; `out` has rows of bits.
+    For the members from span[0] to span[1]. `members` is (low, high, targets), `filters` a
+    `TargetFilters`; `out` has rows of bits as `targets` has, uint64[n, words], bit i for target i.
     """
     low, high, targets = members
     for j in range(span[0], span[1]):
