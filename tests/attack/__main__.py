@@ -24,9 +24,10 @@ def attack(seed: int, number: int, kind: str, directory: Path) -> str | None:
     place.directory.mkdir(parents=True)
     try:
         KINDS[kind][0](place)
-    except Failed as failure:
+    except Exception as error:  # what a case itself runs into is a failure too
+        what = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
         commands = "".join(f"\n  meshwright {shlex.join(words)}" for words in place.commands)
-        return f"{failure}\n  files: {place.directory}{commands}"
+        return f"{what}\n  files: {place.directory}{commands}"
     shutil.rmtree(place.directory, ignore_errors=True)
     return None
 
