@@ -24,11 +24,12 @@ Line = tuple[str, int]
 
 
 @pytest.fixture
-def up():
+def up(monkeypatch):
     """Return a function that runs `lab up`, interrupted at a line, and says what it went through.
 
     One broker is left out, so that there is no link to wait for.
     """
+    monkeypatch.setattr(interrupts, "_actions", [])  # the JVM of other tests must stay
     before, traced = signal.getsignal(signal.SIGINT), sys.gettrace()
     interrupts.raise_on(signal.SIGINT)
 
