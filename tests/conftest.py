@@ -1,6 +1,7 @@
 """Fixtures of all tests: one small Spark session, and the rule that CI skips nothing."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a script: what the tests start must not ignore interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Without the compiler the kernels are slow, and the draws are those of the run with it.
 N_DRAWS = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 100

@@ -27,7 +27,7 @@ def test_json_is_the_manifest_of_the_users_made(spark, tmp_path, monkeypatch, ca
     [
         ("--nodes 100", "Missing option '--mean-degree'"),
         ("--nodes 100 --mean-degree lots", "Invalid value for '--mean-degree'"),
-        ("--nodes 100 --mean-degree 50", "error: mean_degree is 50; give more than 0 and at most"),
+        ("--nodes 100 --mean-degree 50", "error: mean_degree is 50; give 0.001 to"),
         ("--nodes 100 --mean-degree 5 --communities 90000", "error: communities is 90,000; 100"),
         ("--nodes 100 --mean-degree 5 --reciprocity 0.1", "error: reciprocity belongs to --dir"),
     ],
