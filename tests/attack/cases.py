@@ -2,9 +2,10 @@
 
 import gzip
 import json
-import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from meshwright.content.problem.synthetic import content_arguments, draw_problem
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
-from meshwright.overlay.dataset import load_overlay, write_overlay
+from meshwright.overlay.dataset import write_overlay
 from tests.attack.harness import (
     MOST_SECONDS,
     Done,
@@ -274,30 +275,38 @@ def attack_parameters(place: Place) -> None:
 # Races and signals
 
 
+READER = """
+import sys
+from pathlib import Path
+from meshwright.overlay.dataset import load_overlay
+
+target, stop, *known = sys.argv[1:]
+n_loads = 0
+while n_loads < 5 or not Path(stop).exists():
+    assert load_overlay(target).digest in known, "a mixture"
+    n_loads += 1
+"""
+
+
 def attack_with_writers(place: Place) -> None:
-    """Load an overlay while another process replaces it; each load is one of the two, whole."""
-    made, target = datasets(place.directory.parent), place.path("overlay")
-    shutil.copytree(made / "workload", place.path("workload"), symlinks=True)
-    instance = Instance.load(place.path("workload"))
+    """Load an overlay while this process replaces it; each load is one of the two, whole."""
+    made, target, stop = datasets(place.directory.parent), place.path("overlay"), place.path("stop")
+    workload = place.path("workload")
+    shutil.copytree(made / "workload", workload, symlinks=True)
+    instance = Instance.load(workload)
     variants = [design(instance, method, certify=False) for method in ("gm", "star")]
-    write_overlay(variants[0], target, place.path("workload"))
-    known = {overlay.digest for overlay in variants}
-    reader = os.fork()
-    if reader == 0:
-        code = 1
-        try:
-            deadline = time.monotonic() + 2.0
-            while time.monotonic() < deadline:
-                if load_overlay(target).digest not in known:
-                    os._exit(2)
-            code = 0
-        finally:
-            os._exit(code)
-    while os.waitpid(reader, os.WNOHANG) == (0, 0):
-        for overlay in variants:
-            write_overlay(overlay, target, place.path("workload"), force=True)
-    if load_overlay(target).digest not in known:
-        raise Failed("a reader saw a mixture")
+    write_overlay(variants[0], target, workload)
+    known = [overlay.digest for overlay in variants]
+    command = [sys.executable, "-c", READER, str(target), str(stop), *known]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as reader:
+        deadline = time.monotonic() + 3.0
+        while time.monotonic() < deadline and reader.poll() is None:
+            for overlay in variants:
+                write_overlay(overlay, target, workload, force=True)
+        stop.touch()
+        _, errors = reader.communicate(timeout=MOST_SECONDS)
+    if reader.returncode:
+        raise Failed(f"a load failed: {errors.strip()[-600:]}")
     check_no_drafts(place.directory)
 
 
@@ -334,7 +343,7 @@ def attack_with_signal(place: Place) -> None:
         if not wait_until(lambda: not in_session(process.pid), 20.0):
             raise Failed(f"processes still run: {in_session(process.pid)}")
     if "-o" in words:
-        check_whole(place, out, killed=number == signal.SIGKILL)
+        check_whole(place, out, killed=number != signal.SIGINT)
 
 
 def check_whole(place: Place, out: Path, *, killed: bool) -> None:
@@ -345,7 +354,7 @@ def check_whole(place: Place, out: Path, *, killed: bool) -> None:
         open_dataset(out)
     except InputError as error:
         raise Failed(f"the old dataset is lost: {error}") from error
-    if killed:  # only a writer of the same target may remove what it left
+    if killed:  # only the next writer of the same target may remove what it left
         write_instance(Instance.from_pairs(PAIRS), out, force=True)
     check_no_drafts(place.directory)
 
