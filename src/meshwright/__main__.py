@@ -18,6 +18,9 @@ def main() -> None:
         sys.exit(interrupts.EXIT_CODE)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left to do takes a moment
+        # Python remembers an interrupt that left code run from text, as libraries run it, and would
+        # end this process by a signal instead of the exit code. Running some text makes it forget.
+        exec("")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,11 @@ def first_line(error: BaseException) -> str:
     return (causes or lines or [type(error).__name__])[0].removeprefix(": ")
 
 
+def is_of_spark(error: BaseException) -> bool:
+    """Return whether an error comes from Spark: as PySpark's own, or as a bare Java exception."""
+    return type(error).__module__.startswith(("pyspark", "py4j"))
+
+
 def refuse_other_encoding(word: str | Path) -> None:
     """Raise InputError if an argument or a path is not UTF-8: Spark and manifests hold text."""
     raw = os.fsencode(word)

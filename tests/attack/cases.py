@@ -21,6 +21,9 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
+from meshwright.runtime.session import spark_session
+from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
+from meshwright.workload.ingest import ingest
 from tests.attack.harness import (
     MOST_SECONDS,
     Done,
@@ -133,6 +136,11 @@ def datasets(place: Path) -> Path:
     write_overlay(design(instance, "gm"), draft / "overlay", draft / "workload")
     write_overlay(design(instance, "sl"), draft / "world", draft / "workload")
     arguments = content_arguments(set=2, subscribers=300, brokers=6)
+    spark = spark_session()
+    simulate_on_spark(spark, draft / "world", draft / "run", publications=50, against="scribe")
+    friends = draft / "friends.edges"
+    friends.write_bytes(source_text("edges"))
+    ingest(spark, [str(friends)], draft / "social", directed=True)
     problem = draw_problem(arguments)
     write_problem(draft / "problem", problem)
     write_assignment(assign(problem, "gr"), draft / "assignment", draft / "problem")
@@ -161,8 +169,14 @@ def reading_commands(made: Path, out: Path) -> dict[str, list[list[object]]]:
             ["simulate", overlay, "-o", out, "-r", "tree", "-n", "50"],
         ],
         "world": [["check", made / "world"], ["simulate", made / "world", "-o", out, "-n", "50"]],
+        "run": [["report", made / "world", made / "run", "-o", out.with_suffix(".html")]],
+        "social": [
+            ["sample", made / "social", "-o", out, "--nodes", "6"],
+            ["stats", made / "social"],
+        ],
         "problem": [
             ["assign", made / "problem", "-o", out, "-m", "gr"],
+            ["assign", made / "problem", "-o", out, "-m", "slp", "--engine", "spark"],
             ["check", made / "assignment"],
         ],
         "assignment": [
@@ -181,7 +195,8 @@ def attack_dataset(place: Place) -> None:
         for old in ("draft", "made"):
             text = text.replace(f"{place.directory.parent}/{old}/", f"{made}/")
         path.write_text(text, encoding="utf-8")
-    kind = draw.choice(("workload", "overlay", "world", "problem", "assignment"))
+    commands = reading_commands(made, place.path("out"))
+    kind = draw.choice(list(commands))
     files = [p for p in (made / kind).rglob("*") if p.is_file() and not p.is_symlink()]
     if draw.random() < 0.5:
         mutate_json(made / kind / "manifest.json", draw)
@@ -189,8 +204,8 @@ def attack_dataset(place: Place) -> None:
         draw.choice(files).unlink()
     else:
         mutate_file(draw.choice(files), draw)
-    before, out = snapshot(made), place.path("out")
-    done = place.run(*draw.choice(reading_commands(made, out)[kind]))
+    before = snapshot(made)
+    done = place.run(*draw.choice(commands[kind]))
     if done.code == 2 and any(place.directory.glob("out*")):
         raise Failed("exit code 2, and something was written")
     check_unchanged(made, before)
@@ -253,7 +268,7 @@ def attack_parameters(place: Place) -> None:
         "design": ["design", made / "workload", "-m", draw.choice(METHODS)],
         "assign": ["assign", made / "problem", "-m", draw.choice(("gr", "closest", "balance"))],
         "simulate": ["simulate", made / "world"],
-        "sample": ["sample", made / "workload", "--nodes", "3"],
+        "sample": ["sample", made / "social", "--nodes", "3"],
         "generate": ["generate", "zipf", "--nodes", "20", "--topics", "9", "--subscriptions", "2",
                      "--alpha", "1"],
         "social": ["generate", "social", "--nodes", "60", "--mean-degree", "4"],

@@ -11,12 +11,12 @@ N_READERS = 2
 
 WRITER = textwrap.dedent(
     """
-    import sys
+    import os, sys
     from pathlib import Path
     from tests.e2e.test_readers_and_writers import write_number
 
-    number = 0
-    while not Path(sys.argv[2]).exists():
+    number, parent = 0, os.getppid()
+    while not Path(sys.argv[2]).exists() and os.getppid() == parent:  # the test may be killed
         number += 1
         write_number(Path(sys.argv[1]), number)
     print(number)
@@ -37,9 +37,9 @@ READER = textwrap.dedent(
         assert not found, f"names of {number} and {found}"
         assert (instance.n_nodes, instance.n_topics) == (size, size + 1), number
         assert instance.n_subscriptions == size * (size + 1), number
-        told = instance.digest
+        reported = instance.digest
         object.__setattr__(instance, "_digest", [])
-        assert instance.digest == told, f"the digest of {number} is of another"
+        assert instance.digest == reported, f"the digest of {number} is of another"
         numbers.add(number)
     print(len(numbers))
     """

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 from meshwright.errors import InputError
-from meshwright.workload.files import FORMATS, Source, find_sources, reading
+from meshwright.workload.files import FORMATS, Source, find_sources, reading, refuse_long_lines
 
 
 @pytest.fixture
@@ -197,3 +197,28 @@ def test_a_file_that_spark_cannot_read_is_named_as_the_user_did(name, what):
 def test_another_error_of_spark_passes_through():
     with pytest.raises(AnalysisException, match="something else"):
         raise_within(AnalysisException("something else"), Source("a", "a"))
+
+
+class Told:
+    """A progress that keeps what it is told."""
+
+    def __init__(self):
+        self.shares, self.details = [], []
+
+    def update(self, share, detail=""):
+        self.shares.append(share)
+        self.details.append(detail)
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.csv.gz"])
+def test_the_search_for_long_lines_says_how_far_it_is(here, name):
+    """A small gzip file can hold so much that it takes minutes: they must not be silent."""
+    content = b"node,topic\n" + b"".join(b"n%d,t%d\n" % (i, i * i) for i in range(5000))
+    Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    told = Told()
+    refuse_long_lines(find_sources([name], None)[0], "csv", 1024, told)
+    *shares, _ = told.shares
+    assert len(shares) > 20
+    assert shares == sorted(shares)
+    assert 0 < shares[0] <= shares[-1] <= 1
+    assert told.details[-1] == "5,001 lines"

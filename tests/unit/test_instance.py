@@ -204,13 +204,13 @@ def test_a_manifest_with_another_number_of_names_is_refused(tmp_path, what, coun
     manifest = json.loads((tmp_path / "w" / "manifest.json").read_text())
     manifest[f"n_{what}"] = count
     (tmp_path / "w" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match=f"the ids of table '{what}' are not 0..{count - 1}, each"):
+    with pytest.raises(InputError, match=f"'n_{what}' is {count:,}, and table '{what}' has 2 rows"):
         Instance.load(tmp_path / "w")
 
 
 def test_a_workload_with_fewer_names_than_nodes_is_refused(tmp_path):
     write_workload(tmp_path / "w", 2, 1, [(1, 0)], names=(["n0"], ["t0"]))
-    with pytest.raises(InputError, match=r"the ids of table 'nodes' are not 0..1, each once"):
+    with pytest.raises(InputError, match="'n_nodes' is 2, and table 'nodes' has 1 rows"):
         Instance.load(tmp_path / "w")
 
 

@@ -9,6 +9,7 @@
 ====  ==========================================================
 """
 
+import errno
 import os
 import sys
 import tempfile
@@ -16,11 +17,12 @@ import traceback
 from typing import NoReturn
 
 from meshwright.cli import StoppedError, command_name
-from meshwright.errors import MeshwrightError, SparkError, first_line
+from meshwright.errors import InputError, MeshwrightError, SparkError, first_line, is_of_spark
 from meshwright.runtime import interrupts
 from meshwright.runtime.provenance import command_line, versions, without_secrets
 
 UNEXPECTED = 3
+MOST_SHOWN = 60  # characters of a name that is too long
 REPORT = "Please report it, with that file, where you got Meshwright"
 
 
@@ -28,7 +30,8 @@ def end(error: BaseException) -> NoReturn:
     """End the command because of an error that got out of a verb."""
     if isinstance(error, StoppedError) and error.__cause__ is not None:
         error = error.__cause__
-    if _interrupted(error):
+    # Libraries may turn an interrupt into another error, such as that of a half-imported module.
+    if _interrupted(error) or interrupts.came():
         fail(interrupts.MESSAGE, interrupts.EXIT_CODE)
     if isinstance(error, MeshwrightError):
         fail(str(error), error.exit_code)
@@ -36,7 +39,10 @@ def end(error: BaseException) -> NoReturn:
         # The reader of our output has gone (`| head`): there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    if type(error).__module__.startswith(("pyspark", "py4j")):
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        long = f"{str(error.filename)[:MOST_SHOWN]}..."
+        fail(f"the name '{long}' is longer than names of files can be.", InputError.exit_code)
+    if is_of_spark(error):
         from meshwright.runtime.session import spark_log
 
         fail(f"Spark failed: {first_line(error)}\nIts log: {spark_log()}", SparkError.exit_code)

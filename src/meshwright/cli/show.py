@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from meshwright.errors import CheckError
 
@@ -44,8 +44,14 @@ def print_facts(title: str | None, facts: Mapping[str, object]) -> None:
         print(f"  {name:<{width}}  {number(value)}")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under their columns: text to the left, numbers to the right."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False
+) -> None:
+    """Print rows under their columns: text to the left, numbers to the right.
+
+    Text that is too long continues on the next line, but not that of the first column with
+    `first_whole`: names to copy.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -54,7 +60,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     for i, column in enumerate(columns):
         numeric = all(isinstance(row[i], int | float) or row[i] is None for row in listed)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        whole = first_whole and i == 0
+        justify: Literal["left", "right"] = "right" if numeric else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=whole)
     for row in listed:
         # Text, not markup: names are the user's.
         table.add_row(*[Text(number(cell) if cell is not None else "-") for cell in row])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from meshwright.errors import InputError
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, names_problem
 from meshwright.runtime.arrays import Ints, Longs
-from meshwright.storage import Manifest, open_dataset, read_table
+from meshwright.storage import Manifest, open_dataset, read_by_id, read_table
 from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
 
 PAIRS_AT_ONCE = 1 << 20
@@ -133,11 +133,7 @@ class Instance:
             packed.sort()
             nodes, topics = unpack(packed)
         return cls(
-            node_names,
-            topic_names,
-            row_pointers(nodes, n_nodes),
-            topics,
-            [manifest["digest"]],
+            node_names, topic_names, row_pointers(nodes, n_nodes), topics, [manifest["digest"]]
         )
 
 
@@ -231,15 +227,7 @@ def check_csr(indptr: Longs, topics: Ints, n_nodes: int, n_topics: int) -> None:
 
 def _names(manifest: Manifest, table: str, column: str) -> ArrowNames:
     """Return the names of a table in id order."""
-    names = read_table(manifest, table, [column, "name"])
-    count, dense = manifest[f"n_{table}"], np.arange(len(names))
-    if not np.array_equal(names.column(column).to_numpy(), dense):
-        names = names.sort_by(column)
-    if count != len(names) or not np.array_equal(names.column(column).to_numpy(), dense):
-        raise InputError(
-            f"'{manifest.path}' is damaged: the ids of table {table!r} are not 0..{count - 1}, "
-            "each once. Make the dataset again."
-        )
+    names = read_by_id(manifest, table, [column, "name"], manifest[f"n_{table}"])
     found = names.column("name").combine_chunks()
     wrong = names_problem(found)
     if wrong:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from meshwright.errors import InputError
+from meshwright.model.names import LONGEST_NAME
 
 MAX_MEETS = 20_000  # filters can cross in exponentially many ways: refuse rather than run out
-MAX_TOPIC_BYTES = 65_535  # the protocol's limit
 MAX_LEVELS = 200  # Mosquitto refuses more
 WILDCARDS = ("+", "#")
 
@@ -68,8 +68,8 @@ def topic_error(pattern: str) -> str | None:
     """Return why a pattern cannot be bridged between brokers, or None."""
     if not pattern:
         return "is empty"
-    if len(pattern.encode()) > MAX_TOPIC_BYTES:
-        return f"is longer than {MAX_TOPIC_BYTES:,} bytes"
+    if len(pattern.encode()) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME:,} bytes"
     levels = pattern.split("/")
     if len(levels) > MAX_LEVELS:
         return f"has more than {MAX_LEVELS} levels"

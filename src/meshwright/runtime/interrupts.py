@@ -15,6 +15,7 @@ EXIT_CODE = 130
 _actions: list[Callable[[], object]] = []
 _waiting: list[int] = []  # signals that came while they were held
 _held = False
+_interrupted = False  # whether KeyboardInterrupt was raised, also if a library has swallowed it
 
 
 def raise_on(*numbers: int) -> None:
@@ -22,6 +23,11 @@ def raise_on(*numbers: int) -> None:
     for number in numbers:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and `&` in scripts do
             signal.signal(number, _handle)
+
+
+def came() -> bool:
+    """Return whether an interrupt was raised: what fails after it may not say so itself."""
+    return _interrupted
 
 
 def before_raising(action: Callable[[], object]) -> None:
@@ -61,10 +67,12 @@ def _handle(number: int, _frame: object) -> None:
 
 
 def _raise_waiting() -> None:
+    global _interrupted
     if _held or not _waiting:
         return
     number = _waiting[0]
     _waiting.clear()
+    _interrupted = _interrupted or number == signal.SIGINT
     for action in _actions:
         action()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)

@@ -27,17 +27,19 @@ ALIGNMENT = 64  # bytes; what NumPy gives arrays of its own, at least
 
 
 def ship(path: Path, value: Any) -> None:
-    """Write a value to a file: its arrays as raw bytes, the rest as a pickle."""
+    """Write a value to a file, as a whole: its arrays as raw bytes, the rest as a pickle."""
     buffers: list[pickle.PickleBuffer] = []
     frame = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     arrays = [buffer.raw() for buffer in buffers]
     header = pickle.dumps((frame, [array.nbytes for array in arrays]))
-    with path.open("wb") as file:
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    with draft.open("wb") as file:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
         for array in arrays:
             file.write(bytes(-file.tell() % ALIGNMENT))
             file.write(array)
+    draft.replace(path)
 
 
 def mapped(path: Path) -> Any:

@@ -6,11 +6,13 @@ from meshwright.storage.store import (
     Staging,
     find_input,
     open_dataset,
+    read_by_id,
     read_column,
     read_parts,
     read_table,
     refuse_overwrite,
     scratch_beside,
+    spark_reads,
     staging,
     write_table,
 )

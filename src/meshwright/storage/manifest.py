@@ -115,11 +115,19 @@ def read_manifest(path: Path, kind: str | None = None) -> Manifest:
     raise InputError(f"'{path}' is replaced faster than it can be read. Try again.")
 
 
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file; raise ValueError for what cannot be written again."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    # No infinity, and no half of a surrogate pair.
+    json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    return content
+
+
 def _parse(directory: Path, kind: str | None) -> Manifest:
     """Return the manifest as it is on disk now, with nothing pinned."""
     path = directory / FILE
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         format_version, found = content.pop("format_version"), content.pop("kind")
     except (FileNotFoundError, NotADirectoryError):
         if not directory.exists():
@@ -164,6 +172,12 @@ def _checked(directory: Path, kind: str, content: dict[str, Any]) -> Manifest:
         if type(value) is not type(HEAD[name]):
             raise InputError(f"{name!r} is {str(value)[:40]!r}")
     check_facts(kind, content)
+    for table in KINDS[kind].counted:
+        count = content.get(f"n_{table}", rows[table])
+        if count != rows[table]:
+            raise InputError(
+                f"'n_{table}' is {count:,}, and table {table!r} has {rows[table]:,} rows"
+            )
     return Manifest(
         kind,
         rows,

@@ -15,12 +15,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, first_line, is_of_spark
 from meshwright.storage import replacing
 from meshwright.storage.kinds import check_columns, check_nulls
 from meshwright.storage.manifest import FILE, Manifest, new_manifest, read_manifest, write_manifest
@@ -41,6 +43,11 @@ from meshwright.storage.versions import (
 
 # What the system says when a disk takes no more, in Python's errors and in Spark's.
 FULL = re.compile("No space left on device|Disk quota exceeded|File too large")
+# What Spark says when it cannot read a file of a table.
+# What Spark says of a damaged Parquet file; some damage ends in an error inside its reader.
+DAMAGED = re.compile(
+    r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|ParquetDecodingException|at org\.apache\.parquet\."
+)
 BESIDE = ""  # the version of a dataset whose tables are beside its manifest, as they were at first
 
 
@@ -215,6 +222,25 @@ def read_table(dataset: Manifest, table: str, columns: list[str] | None = None) 
     return rows
 
 
+def read_by_id(
+    dataset: Manifest, table: str, columns: list[str], count: int | None = None
+) -> pa.Table:
+    """Return a table in the order of its ids, which are in the first of the columns.
+
+    Raise InputError unless these are 0, 1, 2, ..., each once; `count` of them, if it is given.
+    """
+    rows, of_ids = read_table(dataset, table, columns), columns[0]
+    ids, count = np.arange(len(rows)), len(rows) if count is None else count
+    if not np.array_equal(rows.column(of_ids).to_numpy(), ids):
+        rows = rows.sort_by(of_ids)
+    if count != len(rows) or not np.array_equal(rows.column(of_ids).to_numpy(), ids):
+        raise InputError(
+            f"'{dataset.path}' is damaged: the ids of table {table!r} are not 0..{count - 1}, "
+            "each once. Make the dataset again."
+        )
+    return rows
+
+
 def read_parts(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Return a Parquet table, a file or a directory of parts, in the order of the parts."""
     try:
@@ -234,6 +260,20 @@ def read_column(dataset: Manifest, table: str, column: str) -> Iterator[npt.NDAr
                     yield batch.column(0).to_numpy()
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error
+
+
+@contextmanager
+def spark_reads(*tables: Path) -> Iterator[None]:
+    """Turn Spark's error about a damaged table of a dataset into InputError."""
+    try:
+        yield
+    except Exception as error:
+        text = unquote(str(error))
+        if not (is_of_spark(error) and DAMAGED.search(text)):
+            raise
+        # An error inside the reader names no file.
+        found = [table for table in tables if str(table) in text] or tables
+        raise _unreadable(found[0], error) from error
 
 
 def write_table(path: Path, table: pa.Table) -> None:
@@ -276,5 +316,5 @@ def _read_footers(table: Path) -> tuple[list[pa.Schema], int]:
 
 
 def _unreadable(table: Path, error: Exception) -> InputError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = first_line(error)
     return InputError(f"table '{table}' cannot be read ({reason}). Make the dataset again.")

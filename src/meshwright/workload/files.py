@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import unquote
 
-from meshwright.errors import InputError, refuse_other_encoding, unknown_choice
+from meshwright.errors import InputError, is_of_spark, refuse_other_encoding, unknown_choice
 from meshwright.runtime.paths import pattern
 from meshwright.runtime.progress import Progress
 from meshwright.storage.manifest import FILE as MANIFEST_FILE
+from meshwright.storage.store import DAMAGED
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
 ENDINGS = {
@@ -42,7 +43,7 @@ _TROUBLE = {
     "({said}). Write it without this column, or cast it to text.",
     "DATA_TYPE_MISMATCH|CANNOT_MERGE_SCHEMAS": "has a column of another type than the files read "
     "together with it. Write them with one type, or ingest them apart.",
-    "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|UNABLE_TO_INFER_SCHEMA": "{state}. " + _FETCH,
+    f"{DAMAGED.pattern}|UNABLE_TO_INFER_SCHEMA": "{state}. " + _FETCH,
 }
 
 
@@ -188,10 +189,8 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
         yield
     except Exception as error:
         text = unquote(str(error))
-        # Some come as PySpark's own, some as the bare Java exception.
-        of_spark = type(error).__module__.startswith(("pyspark", "py4j"))
         found = [means for said, means in _TROUBLE.items() if re.search(said, text)]
-        if not (of_spark and found):
+        if not (is_of_spark(error) and found):
             raise
         named = next((s for s in sources if Path(s.shown).name in text), sources[0])
         state = "is truncated or corrupt" if named.shown.endswith(".gz") else "cannot be read"

@@ -89,10 +89,7 @@ def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     text = spark.read.option("lineSep", "\n").text([source.read for source in sources])
     line = F.rtrim("value", F.lit("\r"))  # byte-wise: a regular expression would repair bad UTF-8
     line = F.when(line.startswith(BOM), F.substring(line, 2, 2**31 - 1)).otherwise(line)
-    frame = text.select(
-        F.col("_metadata.file_path").alias("source"),
-        line.alias("line"),
-    )
+    frame = text.select(F.col("_metadata.file_path").alias("source"), line.alias("line"))
     return frame.where(F.length(F.trim("line")) > 0)
 
 
@@ -122,7 +119,7 @@ def _delimited(
         columns = next(csv.reader([header], delimiter=separator))
     except csv.Error as error:
         raise InputError(
-            f"'{path}' begins with {header[:60]!r}, which is no row of names: it holds control "
+            f"'{path}' begins with {header[:60]!r}, which is not a row of names: it holds control "
             f"characters, or a name longer than {csv.field_size_limit():,} characters. Check the "
             "file, or the --format."
         ) from error

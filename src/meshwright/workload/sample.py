@@ -16,7 +16,7 @@ from meshwright.model.method import check_seed
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
-from meshwright.storage import Manifest, Staging, open_dataset, staging
+from meshwright.storage import Manifest, Staging, open_dataset, spark_reads, staging
 from meshwright.workload.names import Names, number_rows
 from meshwright.workload.tables import packed, publish_workload, write_distinct
 
@@ -47,9 +47,9 @@ def sample(
     check_seed(seed)
     progress = progress or no_progress()
     partitions = parallelism(spark)
-    nodes_table = read_parquet(spark, manifest.table("nodes"))
-    subscriptions = read_parquet(spark, manifest.table("subscriptions"))
-    with staging(Path(out), "workload", force=force) as stage:
+    tables = manifest.table("nodes"), manifest.table("subscriptions")
+    with staging(Path(out), "workload", force=force) as stage, spark_reads(*tables):
+        nodes_table, subscriptions = (read_parquet(spark, table) for table in tables)
         with progress.step("visiting users breadth-first"):
             walk = _Walk(stage, nodes_table, subscriptions, seed)
             walk.visit(nodes, seeds)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from meshwright.runtime.paths import read_parquet
 from meshwright.runtime.progress import Progress, no_progress
-from meshwright.storage import open_dataset
+from meshwright.storage import open_dataset, spark_reads
 from meshwright.workload.forecast import Forecast, forecast
 
 N_STEPS = 3
@@ -50,16 +50,17 @@ def statistics(
     path = Path(workload).absolute()
     manifest = open_dataset(path, "workload")
     progress = progress or no_progress()
-    subscriptions = read_parquet(spark, manifest.table("subscriptions"))
-    topics = read_parquet(spark, manifest.table("topics"))
-    with progress.step("counting subscriptions per node"):
-        per_node = histogram(subscriptions, "node", manifest["n_nodes"])
-    with progress.step("counting subscribers per topic"):
-        per_topic = histogram(subscriptions, "topic", manifest["n_topics"])
-    with progress.step("finding popular topics"):
-        counts = subscriptions.groupBy("topic").count()
-        top = counts.orderBy(F.desc("count"), "topic").limit(POPULAR).join(topics, "topic")
-        popular = top.orderBy(F.desc("count"), "topic").select("name", "count").collect()
+    tables = manifest.table("subscriptions"), manifest.table("topics")
+    with spark_reads(*tables):
+        subscriptions, topics = (read_parquet(spark, table) for table in tables)
+        with progress.step("counting subscriptions per node"):
+            per_node = histogram(subscriptions, "node", manifest["n_nodes"])
+        with progress.step("counting subscribers per topic"):
+            per_topic = histogram(subscriptions, "topic", manifest["n_topics"])
+        with progress.step("finding popular topics"):
+            counts = subscriptions.groupBy("topic").count()
+            top = counts.orderBy(F.desc("count"), "topic").limit(POPULAR).join(topics, "topic")
+            popular = top.orderBy(F.desc("count"), "topic").select("name", "count").collect()
     incidences = sum(n * size * (size - 1) // 2 for size, n in per_topic)
     return Statistics(
         digest=manifest["digest"],
