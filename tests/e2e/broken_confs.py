@@ -109,8 +109,8 @@ def _on_line(change):
 
     def changed(text: str, draw: random.Random) -> str:
         lines = text.split("\n")
-        told = [i for i, line in enumerate(lines) if line and not line.startswith("#")]
-        i = draw.choice(told) if told and draw.random() < 0.8 else draw.randrange(len(lines))
+        used = [i for i, line in enumerate(lines) if line and not line.startswith("#")]
+        i = draw.choice(used) if used and draw.random() < 0.8 else draw.randrange(len(lines))
         lines[i : i + 1] = change(lines[i], draw)
         return "\n".join(lines)
 
@@ -314,9 +314,9 @@ def _publish(clients: Clients, made: Plan) -> list[str]:
         return least <= came.keys()
 
     # A bridge keeps the order, and "x" is the last message of each broker: when all that is awaited
-    # has come, so has what took the same way unasked.
+    # has come, so has whatever unwanted took the same way.
     wait_until(all_came, LINK_SECONDS)
     wrong = [f"{sent[i]} does not arrive at {node}" for i, node in sorted(least - came.keys())]
-    wrong += [f"{sent[i]} arrives unasked at {node}" for i, node in sorted(came.keys() - most)]
+    wrong += [f"{sent[i]} arrives unwanted at {node}" for i, node in sorted(came.keys() - most)]
     wrong += [f"{sent[i]} arrives {n} times at {node}" for (i, node), n in came.items() if n > 1]
     return wrong + renamed

@@ -169,7 +169,7 @@ def test_a_broker_that_ends_during_verify_is_named_at_once(conf, start_lab):
         if "a" in lab.up:
             lab.kill("a")
 
-    with pytest.raises(DeployError, match=r"the broker 'a' has ended meanwhile; the end of '.*log"):
+    with pytest.raises(DeployError, match=r"the broker 'a' has ended; the last lines of '.*log"):
         verify(lab, n_messages=100, on_progress=kill)
 
 

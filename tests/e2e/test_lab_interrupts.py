@@ -30,6 +30,7 @@ def up(monkeypatch):
     One broker is left out, so that there is no link to wait for.
     """
     monkeypatch.setattr(interrupts, "_actions", [])  # the JVM of other tests must stay
+    monkeypatch.setattr(interrupts, "_interrupted", False)  # and they are not interrupted
     before, traced = signal.getsignal(signal.SIGINT), sys.gettrace()
     interrupts.raise_on(signal.SIGINT)
 

@@ -195,8 +195,8 @@ def test_a_broker_is_stopped_where_no_single_restart_is_free_of_cycles(tmp_path)
         )
         write_conf(replace(made, links=links, routes=routes), tmp_path / name)
     steps = restart_order(tmp_path / "old", tmp_path / "new")
-    told = [(step.action, step.node) for step in steps]
-    assert told == [("stop", "n0"), ("restart", "n1"), ("start", "n0")]
+    reported = [(step.action, step.node) for step in steps]
+    assert reported == [("stop", "n0"), ("restart", "n1"), ("start", "n0")]
     assert restart_order(tmp_path / "new", tmp_path / "new") == []
 
 

@@ -1,4 +1,4 @@
-"""Inventories and publishers: everything that is wrong is told at once."""
+"""Inventories and publishers: everything that is wrong is reported at once."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_all_problems_are_listed(tmp_path):
     )
     with pytest.raises(InputError, match="nothing was written") as caught:
         read_inventory(path, ["a", "b", "c", "d", "e"])
-    told = str(caught.value)
+    reported = str(caught.value)
     for problem in (
         "node 'c' is not listed",
         "node 'x' is not in the overlay",
@@ -43,7 +43,7 @@ def test_all_problems_are_listed(tmp_path):
         "line 7: host 'h 5' is not a host name",
         "line 8: node is empty",
     ):
-        assert problem in told
+        assert problem in reported
 
 
 def test_problems_are_listed_however_many_there_are(tmp_path):
@@ -162,10 +162,10 @@ def test_passwords_that_cannot_be_had_are_told_and_never_shown(tmp_path, monkeyp
                 Broker("c", "h", 3, username="c", password_file=str(tmp_path / "none")),
             ]
         )
-    told = str(caught.value)
-    assert "holds a control character" in told.replace("\n", " ")
-    assert "cannot be read: No such file" in told
-    assert "hidden" not in told
+    reported = str(caught.value)
+    assert "holds a control character" in reported.replace("\n", " ")
+    assert "cannot be read: No such file" in reported
+    assert "hidden" not in reported
 
 
 def test_publishers_are_checked(tmp_path):

@@ -9,7 +9,7 @@ PAIRS = [(node, "x") for node in "abc"]
 CHAIN = [("a", "b"), ("b", "c")]
 
 
-def told(change) -> list[tuple[str, str]]:
+def reported(change) -> list[tuple[str, str]]:
     return [(step.action, step.node) for step in change.steps]
 
 
@@ -30,14 +30,14 @@ def secured(tmp_path, monkeypatch):
 def test_equal_plans_change_nothing(tmp_path):
     one = deployed(overlay_of(PAIRS, CHAIN), tmp_path / "one")
     other = deployed(overlay_of(PAIRS, CHAIN), tmp_path / "other")
-    assert told(compare_confs(one, other)) == []
+    assert reported(compare_confs(one, other)) == []
 
 
 def test_only_brokers_whose_bridges_change_are_restarted(tmp_path):
     one = deployed(overlay_of(PAIRS, CHAIN), tmp_path / "one")
     more = [*PAIRS, ("a", "y"), ("b", "y")]
     other = deployed(overlay_of(more, CHAIN), tmp_path / "other")
-    assert told(compare_confs(one, other)) == [("restart", "a")]
+    assert reported(compare_confs(one, other)) == [("restart", "a")]
 
 
 def test_removed_brokers_stop_first_and_new_ones_start(tmp_path):
@@ -47,21 +47,21 @@ def test_removed_brokers_stop_first_and_new_ones_start(tmp_path):
     overlay = overlay_of(pairs, [("a", "c"), ("c", "d")])
     change = compare_confs(one, deployed(overlay, tmp_path / "other", inventory))
     assert (change.added, change.removed) == (("d",), ("b",))
-    assert told(change)[0] == ("stop", "b")
-    assert set(told(change)[1:]) == {("restart", "a"), ("restart", "c"), ("start", "d")}
+    assert reported(change)[0] == ("stop", "b")
+    assert set(reported(change)[1:]) == {("restart", "a"), ("restart", "c"), ("start", "d")}
 
 
 def test_rights_are_reloaded_before_the_bridge_that_needs_them_is_restarted(secured):
     change = compare_confs(secured("one"), secured("two", [*PAIRS, ("a", "y"), ("b", "y")]))
-    assert told(change)[-1] == ("restart", "a")
-    assert ("reload", "b") in told(change)
+    assert reported(change)[-1] == ("restart", "a")
+    assert ("reload", "b") in reported(change)
 
 
 def test_new_salts_are_no_new_passwords_but_new_passwords_are(secured):
     one, same, new = secured("one"), secured("same"), secured("new", password="other")
     assert read_conf(one).brokers["a"].users != read_conf(same).brokers["a"].users
     # b dials nobody: its password is in no bridge, so it cannot be tried.
-    assert told(compare_confs(one, same)) == [("reload", "b")]
+    assert reported(compare_confs(one, same)) == [("reload", "b")]
     change = compare_confs(one, new)
-    assert {node for action, node in told(change) if action == "reload"} == {"a", "b", "c"}
-    assert {node for action, node in told(change) if action == "restart"} == {"a", "c"}
+    assert {node for action, node in reported(change) if action == "reload"} == {"a", "b", "c"}
+    assert {node for action, node in reported(change) if action == "restart"} == {"a", "c"}

@@ -36,7 +36,7 @@ def test_a_directory_without_a_plan_is_refused(tmp_path):
     [
         ({"kind": "overlay"}, "is of kind 'overlay', version 1; needed is 'mosquitto'"),
         ({"format_version": 2}, "is of kind 'mosquitto', version 2"),
-        ({"brokers": None}, "is damaged: 'brokers' of the plan cannot be 'None'"),
+        ({"brokers": None}, "is damaged: 'brokers' of the plan is 'None', which is not valid"),
         ({"brokers": []}, "is damaged: brokers are named but not listed"),
         ({"links": [{"from": "a", "to": "x"}]}, r"brokers are named but not listed: \['x'\]"),
         ({"links": [{"from": "a", "to": "b"}]}, r"use links that are not listed: \[\('b', 'a'\)"),

@@ -3,7 +3,6 @@
 ``plan.json`` holds a plan next to the files of its brokers. It names nodes, never passwords.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from meshwright.deploy.names import bridge_pattern
+from meshwright.deploy.names import MAX_DIRECTORY, bridge_pattern
 from meshwright.errors import InputError
 from meshwright.patterns.filters import (
     covers,
@@ -23,13 +22,14 @@ from meshwright.patterns.filters import (
     topic_error,
     wider_filters,
 )
+from meshwright.storage.manifest import read_json
 
 FILE = "plan.json"
 CONFIGURATION = "mosquitto.conf"
 KIND = "mosquitto"
 FORMAT_VERSION = 1
 CREDENTIALS = ("username", "password_env", "password_file")
-DIRECTORY = re.compile(r"[\w%-][\w.%-]*", re.ASCII)
+DIRECTORY = re.compile(rf"[\w%-][\w.%-]{{0,{MAX_DIRECTORY - 1}}}", re.ASCII)
 SHAPE = {  # of plan.json; "?" for what may be missing
     "brokers": [
         {
@@ -278,11 +278,11 @@ class Plan:
         )
         for b in data["brokers"]:
             if not (0 < b["port"] < 65_536 and DIRECTORY.fullmatch(b["directory"])):
-                raise InputError(f"the port or directory of broker {b['node']!r} cannot be")
+                raise InputError(f"the port or directory of broker {b['node']!r} is not valid")
         for r in routes:
             is_example = not is_filter(r.example) and covers(r.name, r.example)
             if topic_error(r.name) or r.pattern != bridge_pattern(r.name) or not is_example:
-                raise InputError(f"the name, pattern or example of topic {r.name!r} cannot be")
+                raise InputError(f"the name, pattern or example of topic {r.name!r} is not valid")
         if len({r.name for r in routes}) < len(routes) or data["qos"] not in (0, 1, 2):
             raise InputError("a topic is listed twice, or the qos is not 0, 1 or 2")
         return cls(
@@ -337,7 +337,7 @@ def _check_shape(value: Any, shape: Any, where: str) -> None:
     kind = dict if isinstance(shape, dict) else list if is_list else shape
     fits = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
     if not fits or (isinstance(shape, tuple) and len(value) != len(shape)):
-        raise InputError(f"{where} cannot be {str(value)[:40]!r}")
+        raise InputError(f"{where} is {str(value)[:40]!r}, which is not valid")
     if isinstance(shape, dict):
         for key, inner in shape.items():
             name = key.removesuffix("?")
@@ -359,11 +359,11 @@ def read_plan(conf: Path) -> Plan:
             "`meshwright deploy mosquitto ... -o DIR` wrote."
         )
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         found = data["kind"], data["format_version"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
-    if found != (KIND, FORMAT_VERSION) or found[1] is True:
+    if found != (KIND, FORMAT_VERSION) or type(found[1]) is not int:
         raise InputError(
             f"'{path}' is of kind {found[0]!r}, version {found[1]!r}; needed is {KIND!r}, version "
             f"{FORMAT_VERSION}. Deploy again with this Meshwright."

@@ -110,7 +110,7 @@ def read_broker(directory: Path) -> BrokerConf:
         where = f"'{path}' line {number}"
         if option == "connection":
             if not re.fullmatch(CLIENT_ID, value) or value in (b.name for b in found.bridges):
-                raise InputError(f"{where}: {value!r} is no new name of a bridge. Deploy again.")
+                raise InputError(f"{where}: {value!r} is not a new bridge name. Deploy again.")
             found.bridges.append(Bridge(value))
         elif option == "topic":
             if not found.bridges:

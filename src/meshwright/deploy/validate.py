@@ -200,7 +200,7 @@ def find_doubled(carriers: Sequence[Carrier], conf: Conf) -> Carrier | None:
 
 
 def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
-    """Yield the subscribers that would miss a message, and the brokers that get one unasked."""
+    """Yield the subscribers that would miss a message, and the brokers that get unwanted ones."""
     routes = {route.example: route for route in conf.plan.routes}
     asked: dict[str, set[str]] = {}  # pattern -> the brokers that may get what it matches
     for route in conf.plan.routes:
@@ -217,9 +217,10 @@ def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
                 if c.direction == "both":
                     both.setdefault(start, []).append(end)
         may_get = {node for pattern in index.covering(name) for node in asked[pattern]}
-        unasked = sorted({end for some in ways.values() for end in some} - may_get)
-        if unasked:
-            yield f"{name!r} reaches, unasked, {', '.join(map(repr, unasked[:5]))}"
+        unwanted = sorted({end for some in ways.values() for end in some} - may_get)
+        if unwanted:
+            listed = ", ".join(map(repr, unwanted[:5]))
+            yield f"{name!r} reaches brokers that do not want it: {listed}"
         if name not in routes or not routes[name].subscribers:
             continue
         route, wanted = routes[name], set(routes[name].subscribers)

@@ -72,7 +72,7 @@ class Lab:
         if process is not None and not process.runs():
             log = self.directory(node) / LOG
             raise DeployError(
-                f"the broker {node!r} has ended meanwhile; the end of '{log}': {last_lines(log)}",
+                f"the broker {node!r} has ended; the last lines of '{log}': {last_lines(log)}",
                 f"{LOOPBACK}:{self.access.ports[node]}",
             )
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from meshwright.deploy.lab.clients import Clients
 from meshwright.deploy.plan import Route
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 WINDOW = 64  # messages under way at once; far below the 1,000 a broker keeps for one client
 QUIET_SECONDS = 1.0  # without any arrival, after which nothing more is on its way
 MAX_SETTLE_SECONDS = 60.0  # a network that is not quiet by then has a storm
 STORM = 20  # arrivals per expected one, from which on messages run in circles
-PATIENCE = 20.0  # seconds without an awaited arrival; once in vain, a tenth of it is enough
+PATIENCE = 20.0  # seconds without an awaited arrival; after the first such wait, a tenth of it
 
 
 class Message(NamedTuple):
@@ -45,7 +45,7 @@ class Traffic:
         awaited = sum(len(message.awaited) for message in messages)
         self._limit = STORM * (awaited + len(messages) + 1000)
 
-    def run(self, window: int, patience: float, on_progress: ProgressCallback | None) -> None:
+    def run(self, window: int, patience: float, on_progress: OnProgress) -> None:
         """Publish the messages, at most `window` under way, until all arrived or patience ends."""
         sent = 0
         progress = time.monotonic()
@@ -126,7 +126,7 @@ def send(
     own: bool = True,  # await the copy at the publisher's broker, too
     patience: float = PATIENCE,  # seconds without an awaited arrival, after which the rest is lost
     quiet: float = QUIET_SECONDS,  # without any arrival, to see unwanted copies before it ends
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
 ) -> Traffic:
     """Publish the messages and return the record of their arrivals."""
     traffic = Traffic(clients, messages, prefix, own=own)

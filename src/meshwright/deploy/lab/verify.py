@@ -16,7 +16,7 @@ from meshwright.deploy.lab.running import Lab
 from meshwright.deploy.lab.traffic import PATIENCE, Message, Traffic, draw_publishers, send
 from meshwright.deploy.plan import Route
 from meshwright.errors import DeployError
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 MAX_EXAMPLES = 5  # of each kind of finding
 
@@ -52,7 +52,7 @@ def verify(
     publishers: int | None = None,
     seed: int = 0,
     patience: float = PATIENCE,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
 ) -> Verification:
     """Publish `n_messages` on every topic from every publisher, or from a sample of them."""
     start = time.monotonic()
