@@ -74,7 +74,7 @@ def prepare(name: str, data: Path | None) -> Path:
     if name in SOCIAL:
         return social(SOCIAL[name])
     from meshwright.runtime.session import spark_session
-    from meshwright.workload.generate import generate
+    from meshwright.workload.generate import TopicModel, generate
     from meshwright.workload.ingest import ingest
     from meshwright.workload.sample import sample
 
@@ -88,14 +88,14 @@ def prepare(name: str, data: Path | None) -> Path:
         directed = name != "cornell5"
         ingest(spark_session(), [str(source)], path, format="edges", directed=directed)
     elif name in UNIFORM:
-        sizes = (20, 600)
-        nodes = UNIFORM[name]
-        generate(spark_session(), "unif", path, nodes=nodes, topics=1_000, subscriptions=sizes)
+        nodes, sizes = UNIFORM[name], (20, 600)
+        model = TopicModel(family="unif", nodes=nodes, topics=1_000, subscriptions=sizes)
+        generate(spark_session(), path, model)
     else:
-        sizes = (10, 10)
-        generate(
-            spark_session(), "zipf", path, nodes=10_000, topics=100, subscriptions=sizes, alpha=0.5
+        model = TopicModel(
+            family="zipf", nodes=10_000, topics=100, subscriptions=(10, 10), alpha=0.5
         )
+        generate(spark_session(), path, model)
     return path
 
 

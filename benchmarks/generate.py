@@ -44,7 +44,7 @@ def smoke() -> None:
 def zipf(nodes: int, alpha: float, memory: str) -> None:
     """Measure the generator of Zipf workloads and its kernel."""
     from meshwright.runtime.session import spark_session
-    from meshwright.workload.generate import generate
+    from meshwright.workload.generate import TopicModel, generate
 
     kernel_rate = kernel(nodes // 10, alpha)
     spark = spark_session(f"local[{CORES}]", settings={"spark.driver.memory": memory})
@@ -52,9 +52,10 @@ def zipf(nodes: int, alpha: float, memory: str) -> None:
 
         def draw(count: int) -> None:
             out, sizes = Path(scratch) / str(count), (SIZE, SIZE)
-            generate(
-                spark, "zipf", out, nodes=count, topics=N_TOPICS, subscriptions=sizes, alpha=alpha
+            model = TopicModel(
+                family="zipf", nodes=count, topics=N_TOPICS, subscriptions=sizes, alpha=alpha
             )
+            generate(spark, out, model)
 
         draw(nodes // 10)  # compiles and warms up
         seconds, cpu, _ = timed(lambda: draw(nodes), children=True)
@@ -88,10 +89,13 @@ def social(nodes: int, memory: str) -> None:
 
 def kernel(nodes: int, alpha: float) -> float:
     """Return the subscriptions that one core draws per second."""
-    from meshwright.workload.generate import popularity
+    from meshwright.workload.generate import TopicModel
     from meshwright.workload.kernels import draws as draw_kernel
 
-    tables = draw_kernel.new_popularity(popularity("zipf", N_TOPICS, alpha=alpha))
+    model = TopicModel(
+        family="zipf", nodes=nodes, topics=N_TOPICS, subscriptions=(SIZE, SIZE), alpha=alpha
+    )
+    tables = draw_kernel.new_popularity(model.weights)
     sizes = draw_kernel.Sizes(1, SIZE, SIZE)
 
     def draw(count: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.storage import open_dataset
-from meshwright.workload.generate import check_arguments, generate, popularity
+from meshwright.workload.generate import TopicModel, generate
 
 SIZES = {"nodes": 700, "topics": 60, "subscriptions": (2, 9)}
 
@@ -17,10 +17,9 @@ def plain(instance: Instance) -> Instance:
 
 
 def test_the_digest_does_not_depend_on_partitions(spark, tmp_path):
+    model = TopicModel(family="zipf", alpha=0.5, **SIZES)
     digests = {
-        generate(spark, "zipf", tmp_path / "w", alpha=0.5, **SIZES, partitions=n, force=True)[
-            "digest"
-        ]
+        generate(spark, tmp_path / "w", model, partitions=n, force=True)["digest"]
         for n in (1, 5, 50)
     }
     assert len(digests) == 1
@@ -29,7 +28,7 @@ def test_the_digest_does_not_depend_on_partitions(spark, tmp_path):
 
 
 def test_the_tables_are_what_the_manifest_says(spark, tmp_path):
-    manifest = generate(spark, "expo", tmp_path / "w", **SIZES, seed=4)
+    manifest = generate(spark, tmp_path / "w", TopicModel(family="expo", **SIZES, seed=4))
     instance = Instance.load(tmp_path / "w")
     sizes = np.diff(instance.indptr)
     assert (sizes.min(), sizes.max()) == (2, 9)
@@ -42,27 +41,28 @@ def test_the_tables_are_what_the_manifest_says(spark, tmp_path):
 
 
 def test_seeds_laws_and_families_give_other_workloads(spark, tmp_path):
-    small = {"nodes": 100, "topics": 20, "subscriptions": (3, 3), "force": True}
+    small = {"nodes": 100, "topics": 20, "subscriptions": (3, 3)}
     variants = [
         {"family": "zipf", "alpha": 2.0},
         {"family": "zipf", "alpha": 2.0, "seed": 2},
         {"family": "zipf", "alpha": 2.0, "draw": "conditional"},
         {"family": "unif"},
+        {"family": "unif", "subscriptions": (2, 9)},
+        {"family": "unif", "subscriptions": (2, 9), "size_law": "steep"},
     ]
-    found = [generate(spark, out=tmp_path / "w", **v, **small)["digest"] for v in variants]
+    models = [TopicModel(**{**small, **variant}) for variant in variants]
+    found = [generate(spark, tmp_path / "w", model, force=True)["digest"] for model in models]
     assert len(set(found)) == len(variants)
 
 
 def test_conditional_and_successive_draws_differ_as_their_laws_do(spark, tmp_path):
     """With weights 8:4:2:1 and two topics, the first is in 84% (successive) or 88% of the sets."""
     share = {}
-    weights = popularity("expo", 4, rate=4 * np.log(2))
-    assert weights / weights[-1] == pytest.approx([8, 4, 2, 1])
     for draw in ("successive", "conditional"):
-        generate(
-            spark, "expo", tmp_path / draw, nodes=4000, topics=4, subscriptions=(2, 2),
-            rate=float(4 * np.log(2)), draw=draw,
-        )  # fmt: skip
+        sizes = {"nodes": 4000, "topics": 4, "subscriptions": (2, 2)}
+        model = TopicModel(family="expo", **sizes, rate=float(4 * np.log(2)), draw=draw)
+        assert model.weights / model.weights[-1] == pytest.approx([8, 4, 2, 1])
+        generate(spark, tmp_path / draw, model)
         counts = Counter(Instance.load(tmp_path / draw).topics.tolist())
         share[draw] = counts[0] / 4000
     w = [8, 4, 2, 1]
@@ -76,9 +76,8 @@ def test_conditional_and_successive_draws_differ_as_their_laws_do(spark, tmp_pat
 
 
 def test_every_topic_wanted_by_every_node_is_legal(spark, tmp_path):
-    manifest = generate(
-        spark, "zipf", tmp_path / "w", nodes=3, topics=5, subscriptions=(5, 5), alpha=10.0
-    )
+    model = TopicModel(family="zipf", nodes=3, topics=5, subscriptions=(5, 5), alpha=10.0)
+    manifest = generate(spark, tmp_path / "w", model)
     assert manifest["n_subscriptions"] == 15
 
 
@@ -93,7 +92,8 @@ def test_every_topic_wanted_by_every_node_is_legal(spark, tmp_path):
     ],
 )
 def test_popularity_is_that_of_the_papers(family, options, weights):
-    assert popularity(family, 4, **options) == pytest.approx(weights)
+    model = TopicModel(family=family, nodes=1, topics=4, subscriptions=(1, 1), **options)
+    assert model.weights == pytest.approx(weights)
 
 
 GOOD = {
@@ -104,6 +104,7 @@ GOOD = {
     "alpha": 1.0,
     "rate": None,
     "draw": "successive",
+    "size_law": "uniform",
     "seed": 1,
 }
 
@@ -119,6 +120,8 @@ GOOD = {
         ({"family": "unif"}, "alpha belongs to zipf, not to unif"),
         ({"family": "expo", "alpha": None, "rate": 701.0}, r"rate is 701\.0; give 0 to 700"),
         ({"draw": "conditonal"}, r"unknown draw 'conditonal'; did you mean 'conditional'\?"),
+        ({"size_law": "step"}, r"unknown size_law 'step'; did you mean 'steep'\?"),
+        ({"size_law": "steep", "subscriptions": (0, 2)}, r"0-2; steep sizes begin at 1 or more"),
         ({"nodes": 0}, r"nodes is 0 and topics is 5; give 1 to"),
         ({"nodes": 2**31 - 1}, r"nodes is 2147483647"),
         ({"topics": 0}, r"topics is 0; give at least 1"),
@@ -130,9 +133,9 @@ GOOD = {
     ],
 )
 def test_arguments_that_cannot_be_are_refused(changes, message):
-    check_arguments(**GOOD)
+    TopicModel(**GOOD)
     with pytest.raises(InputError, match=message):
-        check_arguments(**{**GOOD, **changes})
+        TopicModel(**{**GOOD, **changes})
 
 
 def test_a_conditional_table_that_does_not_fit_is_refused(spark, tmp_path, monkeypatch):
@@ -140,5 +143,5 @@ def test_a_conditional_table_that_does_not_fit_is_refused(spark, tmp_path, monke
 
     monkeypatch.setattr(stage, "machine_memory", lambda: 8 * 1000)
     with pytest.raises(InputError, match=r"--draw conditional needs a table of .* Use --draw succ"):
-        generate(spark, "unif", tmp_path / "w", draw="conditional", **SIZES)
+        generate(spark, tmp_path / "w", TopicModel(family="unif", draw="conditional", **SIZES))
     assert not (tmp_path / "w").exists()

@@ -387,7 +387,7 @@ def test_a_share_of_rejected_rows_outside_0_to_1_is_refused(spark, here, share):
     "header", [b"\x00\x01\xff,\x1b[31m", b"no\rde,topic", b"node," + b"t" * 131_073], ids=repr
 )
 def test_a_first_line_that_is_no_header_is_refused(spark, here, header):
-    with pytest.raises(InputError, match=r"'s\.csv' begins with .*, which is no row of names"):
+    with pytest.raises(InputError, match=r"'s\.csv' begins with .*, which is not a row of names"):
         ingest_one(spark, header + b"\na,x\n")
 
 
@@ -583,6 +583,20 @@ def test_a_line_that_is_too_long_is_refused(spark, here, name):
 def test_a_file_that_is_no_parquet_is_refused(spark, here):
     with pytest.raises(InputError, match=r"'s.parquet' cannot be read"):
         ingest_one(spark, "node,topic\nn,t\n", "s.parquet")
+
+
+def test_a_parquet_page_that_points_beyond_its_dictionary_is_refused(spark, here):
+    names = [f"name{i % 28}" for i in range(600)]
+    table = pa.table({"node": names, "topic": names})
+    pq.write_table(table, "s.parquet", compression="none", use_dictionary=True)
+    column = pq.ParquetFile("s.parquet").metadata.row_group(0).column(0)
+    end = column.dictionary_page_offset + column.total_compressed_size
+    content = bytearray(Path("s.parquet").read_bytes())
+    content[end - 40 : end - 8] = b"\xff" * 32  # 5 bits an entry: number 31, and there are 28
+    Path("s.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"'s.parquet' cannot be read\. Nothing was written"):
+        ingest(spark, ["s.parquet"], "w")
+    assert not Path("w").exists()
 
 
 def test_a_truncated_parquet_file_is_refused(spark, here):

@@ -35,6 +35,9 @@ Subscriptions = Annotated[
 Draw = Annotated[
     str, Option(help="successive: without replacement; conditional: given the size, as in paper 2.")
 ]
+SizeLaw = Annotated[
+    str, Option(help="How sizes between A and B are spread: uniform, or steep, as 1 / size^2.")
+]
 
 generate = add_group("generate", "Make a synthetic workload, or a problem to assign.")
 
@@ -76,6 +79,7 @@ def zipf(
     subscriptions: Subscriptions,
     alpha: float = Option(help="The papers use 0.5 and 2.0."),
     draw: Draw = "successive",
+    size_law: SizeLaw = "uniform",
     seed: Seed = 1,
 ) -> None:
     """Popularity rank^-alpha: nearly every node wants a few topics."""
@@ -90,6 +94,7 @@ def unif(
     topics: Topics,
     subscriptions: Subscriptions,
     draw: Draw = "successive",
+    size_law: SizeLaw = "uniform",
     seed: Seed = 1,
 ) -> None:
     """Every topic equally popular."""
@@ -105,6 +110,7 @@ def expo(
     subscriptions: Subscriptions,
     rate: float = Option(10.0, help="How fast popularity falls."),
     draw: Draw = "successive",
+    size_law: SizeLaw = "uniform",
     seed: Seed = 1,
 ) -> None:
     """Popularity exp(-rate * rank / topics)."""
@@ -120,10 +126,9 @@ def _generate(family: str, job: Job, subscriptions: str) -> None:
             f"--subscriptions is {subscriptions[:40]!r}; write a number or a range like 20-600."
         )
     low, high = match.groups()
-    options = {"alpha": None, "rate": None, **job.options(), "family": family}
-    options["subscriptions"] = (int(low), int(high or low))
-    stage.check_arguments(**options)  # before Spark starts
-    job.print(job.on_spark(stage.generate, stage.N_STEPS, **options), print_workload)
+    span = int(low), int(high or low)
+    model = stage.TopicModel(family=family, subscriptions=span, **job.options("subscriptions"))
+    job.print(job.on_spark(stage.generate, stage.N_STEPS, model=model), print_workload)
 
 
 @generate.command()

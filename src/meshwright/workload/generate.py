@@ -1,9 +1,10 @@
 """Synthetic workloads: topics of Zipf, exponential or uniform popularity, and social graphs.
 
-A node draws a size uniformly from A-B, then that many distinct topics with probability proportional
-to q: rank^-alpha (zipf), exp(-rate * rank / |T|) (expo) or constant (unif), by one of the two laws
-of `kernels/draws.py`; papers 1 and 2 evaluate on these. For the conditional law the single
-probabilities are q / sum(q), as in paper 2, where they are a distribution over the topics.
+A node draws a size from A-B, uniformly or in proportion to 1 / size^2 (``steep``), then that many
+distinct topics with probability proportional to q: rank^-alpha (zipf), exp(-rate * rank / |T|)
+(expo) or constant (unif), by one of the two laws of `kernels/draws.py`; papers 1 and 2 evaluate on
+these. For the conditional law the single probabilities are q / sum(q), as in paper 2, where they
+are a distribution over the topics.
 
 Users of a social graph are nodes and topics; `social_law.py` has the model. Tasks take numbered
 pieces of work (a run of communities, a run of draws across) and need nothing but the law; one
@@ -11,6 +12,7 @@ shuffle then brings together the subscriptions of each user, as for an edge list
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,7 @@ from meshwright.workload.social_law import SocialModel, law_of, n_communities
 
 FAMILIES = ("zipf", "unif", "expo")
 DRAWS = ("successive", "conditional")
+SIZE_LAWS = ("uniform", "steep")
 DEFAULT_RATE = 10.0
 N_STEPS = 2
 PAIRS_AT_ONCE = 1 << 20  # of a community's users, a kernel call: 8 MB of relations at most
@@ -44,35 +47,110 @@ TASKS_PER_PARTITION = 4  # communities take longer than draws
 Draw = Callable[[int, int], tuple[Ints, Ints]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicModel:
+    """The arguments of a workload whose topics differ in popularity; checked when it is made.
+
+    The family ``zipf`` needs `alpha`, ``expo`` takes `rate` (10 unless given), ``unif`` neither.
+
+    Examples
+    --------
+    >>> TopicModel(family="zipf", nodes=9, topics=4, subscriptions=(1, 2), alpha=1.0).weights
+    array([1.        , 0.5       , 0.33333333, 0.25      ])
+    """
+
+    family: str
+    nodes: int
+    topics: int
+    subscriptions: tuple[int, int]  # the least and the most topics that a node wants
+    alpha: float | None = None
+    rate: float | None = None
+    draw: str = "successive"
+    size_law: str = "uniform"  # of the sizes between these; "steep": in proportion to 1 / size^2
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise InputError unless there is such a workload."""
+        family, (low, high) = self.family, self.subscriptions
+        if family not in FAMILIES:
+            raise unknown_choice("family", family, FAMILIES)
+        if self.alpha is not None and family != "zipf":
+            raise InputError(f"alpha belongs to zipf, not to {family}.")
+        if self.rate is not None and family != "expo":
+            raise InputError(f"rate belongs to expo, not to {family}.")
+        if family == "expo" and self.rate is None:
+            object.__setattr__(self, "rate", DEFAULT_RATE)
+        if family == "zipf" and self.alpha is None:
+            raise InputError("zipf needs alpha: the papers use 0.5 and 2.0.")
+        if self.alpha is not None and not 0 <= self.alpha <= 10:
+            raise InputError(f"alpha is {self.alpha}; give 0 to 10: the papers use 0.5 and 2.0.")
+        if self.rate is not None and not 0 <= self.rate <= 700:
+            raise InputError(f"rate is {self.rate}; give 0 to 700 (the default is 10).")
+        if self.draw not in DRAWS:
+            raise unknown_choice("draw", self.draw, DRAWS)
+        if self.size_law not in SIZE_LAWS:
+            raise unknown_choice("size_law", self.size_law, SIZE_LAWS)
+        if self.topics < 1:
+            raise InputError(f"topics is {self.topics}; give at least 1 and at most {MOST_IDS:,}.")
+        if not (1 <= self.nodes <= MOST_IDS and self.topics <= MOST_IDS):
+            raise InputError(
+                f"nodes is {self.nodes} and topics is {self.topics}; "
+                f"give 1 to {MOST_IDS:,} of each."
+            )
+        if not 0 <= low <= high:
+            raise InputError(f"subscriptions is {low}-{high}; give the least first, 0 or more.")
+        if self.size_law == "steep" and low == 0:
+            raise InputError(f"subscriptions is {low}-{high}; steep sizes begin at 1 or more.")
+        if high > self.topics:
+            raise InputError(
+                f"a node cannot want {high} of {self.topics} topics. "
+                "Lower --subscriptions or raise --topics."
+            )
+        check_seed(self.seed)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight q of each topic, by rank; topic 0 is the most popular."""
+        ranks = np.arange(1, self.topics + 1, dtype=np.float64)
+        if self.alpha is not None:
+            return np.asarray(ranks**-self.alpha)
+        return np.asarray(np.exp(-(self.rate or 0.0) * ranks / self.topics))
+
+    def drawer(self) -> Draw:
+        """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
+        (low, high), weights = self.subscriptions, self.weights
+        new_sizes = kernel.steep_sizes if self.size_law == "steep" else kernel.Sizes
+        sizes = new_sizes(self.seed, low, high)
+        if self.draw == "successive":
+            popularity = kernel.new_popularity(weights)
+            return lambda first, count: kernel.draw_successive(sizes, popularity, first, count)
+        shares = weights / weights.sum()
+        odds = shares / (1 - shares) if len(shares) > 1 else np.ones(1)
+        table_bytes = 8 * (len(odds) + 1) * (high + 1)
+        if table_bytes > machine_memory() // 8:
+            raise InputError(
+                f"--draw conditional needs a table of {table_bytes / 2**30:.1f} GiB for "
+                f"{len(odds):,} topics and up to {high:,} subscriptions. "
+                "Use --draw successive, or fewer topics."
+            )
+        chances = kernel.Chances(odds, kernel.log_sums(odds, high))
+        return lambda first, count: kernel.draw_conditional(sizes, chances, first, count)
+
+
 def generate(
     spark: SparkSession,
-    family: str,
     out: str | Path,
+    model: TopicModel,
     *,
-    nodes: int,
-    topics: int,
-    subscriptions: tuple[int, int],
-    alpha: float | None = None,
-    rate: float | None = None,
-    draw: str = "successive",
-    seed: int = 1,
     partitions: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Write a synthetic workload; the same arguments give the same digest anywhere.
-
-    The family ``zipf`` needs `alpha`, ``expo`` takes `rate` (10 unless given), ``unif`` neither.
-    `subscriptions` is the least and the most topics that a node wants.
-    """
-    check_arguments(family, nodes, topics, subscriptions, alpha, rate, draw, seed)
-    weights = popularity(family, topics, alpha=alpha, rate=rate)
-    low, high = subscriptions
+    """Write a synthetic workload; the same model gives the same digest anywhere."""
     progress = progress or no_progress()
-    draw_nodes = drawer(draw, weights, low, high, seed)
-    partitions = partitions or max(
-        parallelism(spark), nodes * (low + high) // 2 // tables.PARTITION_ROWS
-    )
+    draw_nodes, nodes, topics = model.drawer(), model.nodes, model.topics
+    n_expected = nodes * sum(model.subscriptions) // 2
+    partitions = partitions or max(parallelism(spark), n_expected // tables.PARTITION_ROWS)
     n_blocks = -(-nodes // BLOCK)
 
     def pairs_of(batches: Batches) -> Iterator[Longs]:
@@ -87,23 +165,12 @@ def generate(
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
             written = tables.write_subscriptions(blocks, draw_blocks, stage)
-        parameters = {
-            "family": family,
-            "nodes": nodes,
-            "topics": topics,
-            "subscriptions": [low, high],
-            "alpha": alpha,
-            "rate": (rate or DEFAULT_RATE) if family == "expo" else None,
-            "draw": draw,
-            "seed": seed,
-        }
         with progress.step("writing the names"):
             node_names = numbered_names(spark, "node", nodes, partitions)
             topic_names = numbered_names(spark, "topic", topics, partitions)
-            facts = {"source": [f"generate {family}"], "parameters": parameters}
-            return tables.publish_workload(
-                stage, written, node_names, topic_names, partitions, facts
-            )
+            names = node_names, topic_names
+            facts = {"source": [f"generate {model.family}"], "parameters": asdict(model)}
+            return tables.publish_workload(stage, written, *names, partitions, facts)
 
 
 def generate_social(
@@ -141,87 +208,6 @@ def generate_social(
                 "parameters": model.as_dict(),
             }
             return tables.publish_workload(stage, written, users, users, partitions, facts)
-
-
-def popularity(
-    family: str, n_topics: int, *, alpha: float | None = None, rate: float | None = None
-) -> Floats:
-    """Return each topic's weight q, by rank, topic 0 the most popular.
-
-    Examples
-    --------
-    >>> popularity("zipf", 4, alpha=1.0).tolist()
-    [1.0, 0.5, 0.3333333333333333, 0.25]
-    """
-    if family not in FAMILIES:
-        raise unknown_choice("family", family, FAMILIES)
-    if alpha is not None and family != "zipf":
-        raise InputError(f"alpha belongs to zipf, not to {family}.")
-    if rate is not None and family != "expo":
-        raise InputError(f"rate belongs to expo, not to {family}.")
-    if not 1 <= n_topics <= MOST_IDS:
-        raise InputError(f"topics is {n_topics}; give at least 1 and at most {MOST_IDS:,}.")
-    ranks = np.arange(1, n_topics + 1, dtype=np.float64)
-    if family == "unif":
-        return np.ones(n_topics)
-    if family == "expo":
-        rate = DEFAULT_RATE if rate is None else rate
-        if not 0 <= rate <= 700:
-            raise InputError(f"rate is {rate}; give 0 to 700 (the default is 10).")
-        return np.asarray(np.exp(-rate * ranks / n_topics))
-    if alpha is None:
-        raise InputError("zipf needs alpha: the papers use 0.5 and 2.0.")
-    if not 0 <= alpha <= 10:
-        raise InputError(f"alpha is {alpha}; give 0 to 10: the papers use 0.5 and 2.0.")
-    return np.asarray(ranks**-alpha)
-
-
-def drawer(draw: str, weights: Floats, low: int, high: int, seed: int) -> Draw:
-    """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
-    sizes = kernel.Sizes(seed, low, high)
-    if draw == "successive":
-        popularity = kernel.new_popularity(weights)
-        return lambda first, count: kernel.draw_successive(sizes, popularity, first, count)
-    shares = weights / weights.sum()
-    odds = shares / (1 - shares) if len(shares) > 1 else np.ones(1)
-    table_bytes = 8 * (len(odds) + 1) * (high + 1)
-    if table_bytes > machine_memory() // 8:
-        raise InputError(
-            f"--draw conditional needs a table of {table_bytes / 2**30:.1f} GiB for "
-            f"{len(odds):,} topics and up to {high:,} subscriptions. "
-            "Use --draw successive, or fewer topics."
-        )
-    chances = kernel.Chances(odds, kernel.log_sums(odds, high))
-    return lambda first, count: kernel.draw_conditional(sizes, chances, first, count)
-
-
-def check_arguments(
-    family: str,
-    nodes: int,
-    topics: int,
-    subscriptions: tuple[int, int],
-    alpha: float | None,
-    rate: float | None,
-    draw: str,
-    seed: int,
-) -> None:
-    """Raise InputError unless `generate` can run with these arguments."""
-    popularity(family, min(topics, 1), alpha=alpha, rate=rate)
-    low, high = subscriptions
-    if draw not in DRAWS:
-        raise unknown_choice("draw", draw, DRAWS)
-    if not (1 <= nodes <= MOST_IDS and topics <= MOST_IDS):
-        raise InputError(
-            f"nodes is {nodes} and topics is {topics}; give 1 to {MOST_IDS:,} of each."
-        )
-    if not 0 <= low <= high:
-        raise InputError(f"subscriptions is {low}-{high}; give the least first, 0 or more.")
-    if high > topics:
-        raise InputError(
-            f"a node cannot want {high} of {topics} topics. "
-            "Lower --subscriptions or raise --topics."
-        )
-    check_seed(seed)
 
 
 def piece_firsts(law: Law) -> list[int]:

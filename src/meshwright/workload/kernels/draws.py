@@ -20,15 +20,23 @@ from meshwright.runtime.arrays import Floats, Ints
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import stream, uniform
 
-PATIENCE = 4  # draws with replacement per topic wanted, before the keys take over
+DRAWS_PER_TOPIC = 4  # draws with replacement per topic wanted, before the keys take over
 
 
 class Sizes(NamedTuple):
-    """How many topics a node draws: uniform in low..high, by the random stream of the node."""
+    """How many topics a node draws, from low to high, by the random stream of the node."""
 
     seed: int
     low: int
     high: int
+    uniform: bool = True  # all sizes are equally likely; otherwise `cumulative` has their shares
+    cumulative: Floats = np.ones(1)  # float64[high - low + 1], shares up to and including each size
+
+
+def steep_sizes(seed: int, low: int, high: int) -> Sizes:
+    """Return sizes whose probability falls as 1 / size^2; `low` is at least 1."""
+    weights = 1.0 / np.arange(low, high + 1, dtype=np.float64) ** 2
+    return Sizes(seed, low, high, uniform=False, cumulative=np.cumsum(weights / weights.sum()))
 
 
 class Popularity(NamedTuple):
@@ -69,6 +77,9 @@ def guide_table(cumulative):
 def draw_size(key, sizes):
     """Return the number of topics of a node, by the first number of its stream."""
     span = sizes.high - sizes.low
+    if not sizes.uniform:
+        # Rounding may leave the last share a little below 1.
+        return sizes.low + min(np.searchsorted(sizes.cumulative, uniform(key, 0), "right"), span)
     return sizes.low + min(int(uniform(key, 0) * (span + 1)), span)
 
 
@@ -87,7 +98,7 @@ def draw_successive(sizes, popularity, first, count):
         size = draw_size(key, sizes)
         n_drawn[node] = size
         draw, have = 1, 0
-        while have < size and draw <= PATIENCE * size:
+        while have < size and draw <= DRAWS_PER_TOPIC * size:
             u = uniform(key, draw)
             draw += 1
             topic = guide[int(u * n)]
