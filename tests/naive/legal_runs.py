@@ -1,9 +1,19 @@
 """Is a list of edges a run of the greedy method? Asked of every edge against every pair."""
 
-from tests.naive.overlays import Edge, Interest, best_edge, degrees, gain, least_degree_edge
+from tests.naive.overlays import (
+    Edge,
+    Interest,
+    best_edge,
+    degrees,
+    gain,
+    least_degree_edge,
+    least_degree_edge_or_idle,
+)
 
 
-def first_wrong(interest: Interest, edges: list[Edge], *, phases: bool) -> int | None:
+def first_wrong(
+    interest: Interest, edges: list[Edge], *, phases: bool, idle: bool = False
+) -> int | None:
     """Return the first edge that was not a best one of its time, ties aside; None if all were."""
     for i, (u, v) in enumerate(edges):
         before = edges[:i]
@@ -12,7 +22,8 @@ def first_wrong(interest: Interest, edges: list[Edge], *, phases: bool) -> int |
             best = best_edge(interest, before)
             fits = best is not None and -best[0] == g
         else:
-            best = least_degree_edge(interest, before)
+            find = least_degree_edge_or_idle if idle else least_degree_edge
+            best = find(interest, before)
             degree = degrees(interest, before)
             after = max(*degree.values(), 1 + max(degree[u], degree[v]))
             fits = best is not None and best[:2] == (after, -g)

@@ -100,6 +100,32 @@ def minmax(interest: Interest) -> list[Edge]:
     return edges
 
 
+def minmax_with_idle_edges(interest: Interest) -> list[Edge]:
+    """Alg. 3 of paper 1 to the letter, without a limit: edges of gain 0 are added as well.
+
+    Until every topic is connected, the next edge is the one of greatest gain, 0 included, among
+    those that raise the maximum degree least.
+    """
+    edges: list[Edge] = []
+    while (best := least_degree_edge_or_idle(interest, edges)) is not None:
+        edges.append(best[-2:])
+    return edges
+
+
+def least_degree_edge_or_idle(interest: Interest, edges: list[Edge]):
+    """The best edge, of gain 0 too, among those that raise the maximum degree least."""
+    if not any(gain(interest, edges, u, v) for u, v in pairs(interest)):
+        return None  # every topic is connected
+    degree = degrees(interest, edges)
+    top = max(degree.values())
+    keys = []
+    for u, v in pairs(interest):
+        if (u, v) not in edges:
+            larger = max(degree[u], degree[v])
+            keys.append((max(top, larger + 1), -gain(interest, edges, u, v), larger, u, v))
+    return min(keys)
+
+
 def gpm(interest: Interest, max_degree: int, max_edges: int | None = None) -> list[Edge]:
     edges: list[Edge] = []
     while max_edges is None or len(edges) < max_edges:

@@ -1,18 +1,19 @@
-"""The references of the benchmark give, edge by edge, what the naive twins give."""
+"""The baselines of paper 3 give, edge by edge, what the naive twins give."""
 
 from functools import partial
 
 import numpy as np
 import pytest
-from benchmarks.baselines import edge_contrib
 from hypothesis import example, given, settings
 
-from papers import naive_greedy
+from papers import edge_contrib, literal_greedy, naive_greedy
 from tests.naive import overlays
 from tests.strategies import instance_of, interests
 
 SUMMED = partial(edge_contrib.edges, summed=True)
-BASELINES = pytest.mark.parametrize("edges_of", [edge_contrib.edges, SUMMED, naive_greedy.edges])
+BASELINES = pytest.mark.parametrize(
+    "edges_of", [edge_contrib.edges, SUMMED, naive_greedy.edges, literal_greedy.edges]
+)
 METHODS = pytest.mark.parametrize("method", ["gm", "minmax", "low"])
 
 
@@ -50,7 +51,7 @@ def test_the_baselines_agree_where_the_twins_are_too_slow(method):
     interest = {v: set(rng.integers(0, 40, size=rng.integers(1, 20)).tolist()) for v in range(90)}
     instance = instance_of(interest)
     ref, ref_gains = naive_greedy.edges(instance, method)
-    for edges_of in (edge_contrib.edges, SUMMED):
+    for edges_of in (edge_contrib.edges, SUMMED, literal_greedy.edges):
         got, got_gains = edges_of(instance, method)
         assert ref.tolist() == got.tolist()
         assert ref_gains.tolist() == got_gains.tolist()

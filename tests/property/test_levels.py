@@ -52,6 +52,15 @@ def test_minmax_and_gpm_raise_the_maximum_degree_least(interest, room, limit):
 
 
 @SOME
+@given(interest=interests(7, 6), room=ROOMS)
+def test_minmax_fills_up_its_phases_with_idle_edges(interest, room):
+    edges, gains = run(interest, Rule(rising_cap=True, idle_edges=True), room)
+    assert first_wrong(interest, edges, phases=True, idle=True) is None
+    assert is_over(interest, edges)
+    assert gains == [gain(interest, edges[:i], *edge) for i, edge in enumerate(edges)]
+
+
+@SOME
 @given(interest=interests(9, 8), budget=st.integers(1, 12), limit=st.integers(1, 3))
 def test_gpm_stops_at_a_number_of_edges_too(interest, budget, limit):
     edges, _ = run(interest, Rule(rising_cap=True, max_degree=limit, max_edges=budget), 2)

@@ -101,6 +101,13 @@ def test_spidercast_equals_its_naive_twin(interest, d, m, greedy, random, seed):
 
 
 @SOME
+@given(interest=interests(9, 5), d=st.integers(1, 4), seed=st.integers(0, 2**63 - 1))
+def test_spidercast_until_full_equals_its_naive_twin(interest, d, seed):
+    got = edges(interest, "spidercast", max_degree=d, until="full", seed=seed)
+    assert got == links.spidercast(interest, d, k_random=10**6, seed=seed)
+
+
+@SOME
 @given(n=st.integers(0, 9), m=st.integers(1, 40), seed=st.integers(0, 2**63 - 1))
 def test_random_average_equals_its_naive_twin(n, m, seed):
     interest = {v: set() for v in range(n)}
@@ -130,6 +137,10 @@ RULES = {
     "gm": (Rule(), overlays.gm),
     "gm by id": (Rule(by_degree=False), lambda interest: overlays.gm(interest, "id")),
     "minmax": (Rule(rising_cap=True), overlays.minmax),
+    "minmax with idle edges": (
+        Rule(rising_cap=True, idle_edges=True),
+        overlays.minmax_with_idle_edges,
+    ),
     "low": (Rule(threshold=Fraction(2)), lambda interest: overlays.low(interest, Fraction(2))),
 }
 all_options = st.builds(

@@ -115,7 +115,7 @@ def test_a_bad_table_of_edges_is_found(spark, tmp_path, workload, change, findin
     schema = read_table(path, "edges").schema
     write_table(path / "edges.parquet", pa.table(edges, schema=schema))
     findings = check(spark, path).findings
-    assert [told for told in findings if told.startswith(finding)]
+    assert [reported for reported in findings if reported.startswith(finding)]
 
 
 def test_an_edge_listed_twice_is_found(spark, tmp_path, workload):

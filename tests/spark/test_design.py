@@ -11,7 +11,7 @@ from meshwright.overlay.greedy.level_order import level_edges, open_local_scan
 from meshwright.overlay.greedy.rule import Rule
 from meshwright.overlay.greedy.spark_design import design_on_spark, rounds_path
 from meshwright.overlay.greedy.spark_scans import ScanRounds
-from meshwright.workload.generate import generate
+from meshwright.workload.generate import TopicModel, generate
 from tests.datasets import read_table
 
 SMALL = {"task_positions": 3000, "local_positions": 500}  # rounds of several tasks
@@ -26,7 +26,8 @@ RULES = {
 @pytest.fixture(scope="module")
 def workload(spark, tmp_path_factory):
     place = tmp_path_factory.mktemp("design") / "w"
-    generate(spark, "zipf", place, nodes=400, topics=60, subscriptions=(2, 9), alpha=0.5)
+    sizes = {"nodes": 400, "topics": 60, "subscriptions": (2, 9)}
+    generate(spark, place, TopicModel(family="zipf", **sizes, alpha=0.5))
     return place
 
 
@@ -90,7 +91,8 @@ def test_rounds_of_another_design_are_not_taken(spark, workload, tmp_path):
     assert load_overlay(tmp_path / "o").connected
     # Nor by processes that have worked on another design of the same name.
     other = tmp_path / "other"
-    generate(spark, "zipf", other, nodes=300, topics=50, subscriptions=(2, 9), alpha=0.5)
+    sizes = {"nodes": 300, "topics": 50, "subscriptions": (2, 9)}
+    generate(spark, other, TopicModel(family="zipf", **sizes, alpha=0.5))
     design_on_spark(spark, other, tmp_path / "o", "gm", force=True, **SMALL)
     assert load_overlay(tmp_path / "o").connected
 

@@ -21,6 +21,8 @@ from meshwright.overlay.methods import METHODS
 from meshwright.overlay.methods.baselines import full_mesh
 from meshwright.workload.forecast import BYTES_PER_NODE, forecast
 from tests.datasets import write_instance
+from tests.naive import overlays
+from tests.strategies import instance_of
 
 PAIRS = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("d", "x"), ("d", "y")]
 
@@ -62,12 +64,16 @@ def test_an_absurd_budget_is_refused_and_quoted(instance, method, name, value):
         ("low", {"k": float("nan")}, "k is nan"),
         ("spidercast", {"seed": -1}, "seed is -1"),
         ("spidercast", {"k_greedy": -1}, "k_greedy is -1"),
+        ("spidercast", {"until": "done"}, "unknown until 'done'"),
+        ("spidercast", {"until": "full"}, "until 'full' needs max_degree"),
         ("gpa", {"average_degree": 0}, "average_degree is 0; give a number above 0"),
         ("gpa", {"average_degree": 2, "max_edges": 3}, "give one budget"),
         ("gpa", {"budget_ratio": -1}, "budget_ratio is -1"),
         ("gm", {"budget_ratio": 0.5}, "gm takes no budget"),
         ("gmm", {"budget_ratio": 0.5}, "did you mean 'gm'"),
         ("gpm", {"max_degree": 2, "equal_edges": True}, "equal_edges goes with budget_ratio"),
+        ("gpm", {"max_degree": 2, "budget_counts": "all"}, "budget_counts goes with budget_ratio"),
+        ("gpm", {"budget_ratio": 1, "budget_counts": "gain"}, "Choose from: all, gaining"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(instance, method, parameters, message):
@@ -81,21 +87,35 @@ def test_average_degree_is_a_budget_of_edges(instance):
     assert overlay.parameters["max_edges"] == 2
 
 
-def test_budget_ratio_takes_shares_of_what_minmax_needs():
+@pytest.mark.parametrize("counts", ["all", "gaining"])
+def test_budget_ratio_takes_shares_of_what_minmax_needs(counts):
     rng = np.random.default_rng(3)
-    pairs = [(f"n{v}", f"t{t}") for v in range(30) for t in rng.choice(20, 5, replace=False)]
-    instance = Instance.from_pairs(pairs)
-    whole = design(instance, "minmax", certify=False)
-    m, d = whole.n_edges // 2, whole.max_degree // 2
-    assert design(instance, "gpa", budget_ratio=0.5).parameters["max_edges"] == m
-    assert design(instance, "random-average", budget_ratio=0.5).n_edges == m
+    interest = {v: set(rng.choice(16, 4, replace=False).tolist()) for v in range(16)}
+    instance = instance_of(interest)
+    twins = {"all": overlays.minmax_with_idle_edges, "gaining": overlays.minmax}
+    whole = twins[counts](interest)
+    m, d = len(whole) // 2, max(overlays.degrees(interest, whole).values()) // 2
+    asked = {"budget_ratio": 0.5, "budget_counts": counts}
+    assert design(instance, "gpa", **asked).parameters["max_edges"] == m
+    assert design(instance, "random-average", **asked).n_edges == m
     for method in ("gpm", "spidercast", "random-max"):
-        free = design(instance, method, budget_ratio=0.5)
+        free = design(instance, method, **asked)
         assert free.parameters["max_degree"] == d
         assert free.max_degree <= d
-        equal = design(instance, method, budget_ratio=0.5, equal_edges=True)
+        equal = design(instance, method, equal_edges=True, **asked)
         assert equal.n_edges <= m
         assert equal.edge_list() == free.edge_list()[: equal.n_edges]
+
+
+def test_budget_ratio_counts_links_of_gain_0_unless_asked_otherwise():
+    # Phase 1 links a and b, and as links of gain 0 the nodes c and d, e and f; phase 2 reaches c.
+    instance = Instance.from_pairs(zip("abc", "xxx", strict=True), nodes=list("abcdef"))
+    default, all_links, gaining = (
+        design(instance, "gpa", budget_ratio=1, budget_counts=counts).parameters
+        for counts in (None, "all", "gaining")
+    )
+    assert default == all_links
+    assert all_links["max_edges"] > gaining["max_edges"]
 
 
 @pytest.mark.parametrize("method", list(METHODS))

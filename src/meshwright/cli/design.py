@@ -36,6 +36,11 @@ def design(
         None, help="Most links of a node (gpm, spidercast, random-max)."
     ),
     budget_ratio: float | None = Option(None, metavar="B", help="Budget as a share of minmax's."),
+    budget_counts: str | None = Option(
+        None,
+        help="With --budget-ratio: count all links that minmax adds in its paper, those that gain "
+        "nothing included, or only the gaining ones. [default: all]",
+    ),
     equal_edges: bool = Option(
         False, "--equal-edges", help="With --budget-ratio: give all methods the same links."
     ),
@@ -43,10 +48,17 @@ def design(
     k: float | None = Option(None, help="low: the threshold. [default: 2]"),
     k_greedy: int | None = Option(None, help="spidercast: greedy coverage. [default: 3]"),
     k_random: int | None = Option(None, help="spidercast: random coverage. [default: 1]"),
+    until: str | None = Option(
+        None, help="spidercast: stop once covered, or when full. [default: covered]"
+    ),
     relay: bool | None = Option(
         None, "--relay/--no-relay", help="star: link all nodes / only those that share a topic."
     ),
     fingers: str | None = Option(None, help="s, none: chord or random. [default: chord]"),
+    fill: str | None = Option(
+        None,
+        help="sl, l: fingers where no link gains, by interest or random. [default: interest]",
+    ),
     seed: int | None = Option(
         None, help="spidercast, random-*, small worlds: the seed. [default: 1]"
     ),

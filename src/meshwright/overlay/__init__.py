@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from meshwright.errors import InputError
+import numpy as np
+
+from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Instance
 from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
@@ -15,11 +17,12 @@ from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay.methods import METHODS, MOST_BUDGET, SMALL_WORLDS, fill_parameters
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import Stopwatch
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 if TYPE_CHECKING:
     from meshwright.overlay.greedy.rule import Engine
 
+BUDGET_COUNTS = ("all", "gaining")  # which links of minmax a budget ratio is a share of
 FindBounds = Callable[[Instance, Ints], Bounds]
 
 
@@ -39,9 +42,10 @@ def design(
     *,
     average_degree: float | None = None,
     budget_ratio: float | None = None,
+    budget_counts: str | None = None,
     equal_edges: bool = False,
     certify: bool = True,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
     engine: Engine | None = None,
     bounds: FindBounds | None = None,
     **parameters: Any,
@@ -56,6 +60,9 @@ def design(
         The budget of edges as a mean degree, instead of `max_edges`.
     budget_ratio
         Paper 1, Eq. 36: the budget as a share of what `minmax` needs for a complete overlay.
+    budget_counts
+        With `budget_ratio`, which links of `minmax` count: ``all`` (the default), those of gain 0
+        that Alg. 3 adds included, or ``gaining``, those of our overlay.
     equal_edges
         With `budget_ratio`: stop the degree-limited methods at the same number of edges too.
     certify
@@ -83,6 +90,7 @@ def design(
         method,
         average_degree=average_degree,
         budget_ratio=budget_ratio,
+        budget_counts=budget_counts,
         equal_edges=equal_edges,
         **parameters,
     )
@@ -90,9 +98,8 @@ def design(
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
-        edges, gains = METHODS["minmax"].load()(instance, **options)
-        complete = Overlay(instance, edges, gains, "minmax")
-        limits = {"max_edges": complete.n_edges, "max_degree": complete.max_degree}
+        budget_counts = budget_counts or BUDGET_COUNTS[0]
+        limits = complete_limits(instance, budget_counts, **options)
         for name in _budget_names(method, equal_edges=equal_edges):
             parameters[name] = _budget(budget_ratio * limits[name])
     parameters = fill_parameters(method, parameters)
@@ -105,7 +112,11 @@ def design(
 
         parameters["hub"] = instance.node_names[hub(instance)]
     if budget_ratio is not None:
-        parameters |= {"budget_ratio": budget_ratio, "equal_edges": equal_edges}
+        parameters |= {
+            "budget_ratio": budget_ratio,
+            "budget_counts": budget_counts,
+            "equal_edges": equal_edges,
+        }
     overlay: Overlay
     if method in SMALL_WORLDS:
         ring, fingers = built
@@ -130,6 +141,7 @@ def check_request(
     *,
     average_degree: float | None = None,
     budget_ratio: float | None = None,
+    budget_counts: str | None = None,
     equal_edges: bool = False,
     **parameters: Any,
 ) -> None:
@@ -146,10 +158,26 @@ def check_request(
         budget |= dict.fromkeys(["max_edges"] if name == "average_degree" else takes, 1)
     if equal_edges and budget_ratio is None:
         raise InputError("equal_edges goes with budget_ratio; give both or neither.")
+    if budget_counts is not None:
+        if budget_ratio is None:
+            raise InputError("budget_counts goes with budget_ratio; give both or neither.")
+        if budget_counts not in BUDGET_COUNTS:
+            raise unknown_choice("budget_counts", budget_counts, BUDGET_COUNTS)
     twice = [name for name in budget if parameters.get(name) is not None]
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")
     fill_parameters(method, {**parameters, **budget})
+
+
+def complete_limits(instance: Instance, counts: str, **options: Any) -> dict[str, int]:
+    """Return the links and the maximum degree of the complete overlay by `minmax`.
+
+    `counts` is one of `BUDGET_COUNTS`; with ``all``, links of gain 0 count in both numbers.
+    """
+    idle = counts == "all"
+    edges, _ = METHODS["minmax"].load()(instance, idle_edges=idle, **options)
+    degrees = np.bincount(edges.ravel(), minlength=1)
+    return {"max_edges": len(edges), "max_degree": int(degrees.max())}
 
 
 def _budget(amount: float) -> int:

@@ -29,14 +29,7 @@ from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.tasks import Batches, numbers_in, received, ship
 from meshwright.runtime.threads import cut
-from meshwright.storage import (
-    Manifest,
-    find_input,
-    open_dataset,
-    read_column,
-    read_table,
-    scratch_beside,
-)
+from meshwright.storage import Manifest, find_input, open_dataset, read_table, scratch_beside
 
 N_STEPS = 4
 N_NAMED = 10  # busiest nodes and disconnected topics that are named
@@ -90,7 +83,8 @@ def check(
             )
     n_nodes, n_topics = instance.n_nodes, instance.n_topics
     with progress.step("checking the links"):
-        u, v, rank, gain = (_column(manifest, "edges", c) for c in ("u", "v", "rank", "gain"))
+        edges = read_table(manifest, "edges")
+        u, v, rank, gain = (edges.column(c).to_numpy() for c in ("u", "v", "rank", "gain"))
         findings = _check_edges(u, v, rank, n_nodes)
         if not findings:
             order = np.argsort(rank)
@@ -103,7 +97,7 @@ def check(
         busiest = _largest(degrees)
     with progress.step("searching every topic's sub-overlay"):
         graph = sub_overlays(instance.nodes, instance.topics, u, v, n_nodes, n_topics)
-        del u, v, known
+        del edges, u, v, known
         found = _evaluate(spark, graph, directory, part)
     with progress.step("comparing with the manifest"):
         subscribers = np.diff(graph.topic_ptr)
@@ -160,11 +154,6 @@ def _evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) 
 
 def _most(values: npt.NDArray[np.integer]) -> int:
     return int(values.max(initial=0))
-
-
-def _column(dataset: Manifest, table: str, name: str) -> Ints:
-    """Return a whole column of numbers."""
-    return np.concatenate([np.empty(0, np.int32), *read_column(dataset, table, name)])
 
 
 def _largest(values: npt.NDArray[np.integer]) -> Longs:

@@ -10,7 +10,6 @@ applies the changes; the interests are mapped, so all processes of a machine sha
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from functools import lru_cache
@@ -76,7 +75,7 @@ def write_request(directory: Path, number: int, request: Round) -> None:
             return
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    write(file, request)
+    ship(file, request)
 
 
 def write_interests(directory: Path, c: Components) -> None:
@@ -84,14 +83,7 @@ def write_interests(directory: Path, c: Components) -> None:
     if not (directory / INTERESTS).is_file():
         names = ("slot_at", "slot_label", "label", "follower", "size", "open_count")
         unread: dict[str, Any] = dict.fromkeys(names, np.empty(0, np.int32))
-        write(directory / INTERESTS, c._replace(**unread))
-
-
-def write(path: Path, value: object) -> None:
-    """Write a value under a temporary name, and rename it when complete."""
-    draft = path.with_name(f".{path.name}-{os.getpid()}")
-    ship(draft, value)
-    draft.replace(path)
+        ship(directory / INTERESTS, c._replace(**unread))
 
 
 class Follower:
@@ -144,4 +136,4 @@ def scan_part(directory: Path, number: int, part: int, min_candidates: int) -> N
     found = kernel.new_candidates(kernel.candidate_room(c, rows, min_candidates))
     scan = kernel.ScanRequest(rows, request.degree, request.cap)
     kernel.scan_candidates(c, scan, known.counters, found, 0, len(rows))
-    write(out, found)
+    ship(out, found)

@@ -20,7 +20,7 @@ from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
 from meshwright.overlay.greedy.kernels.table import fill, new_table, table_bytes
 from meshwright.overlay.greedy.kernels.table_sweep import mark_blocks, new_sweep
 from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 from meshwright.runtime.threads import SMALLEST, ScratchPool, in_parts
 from meshwright.workload.forecast import DENSE_BYTES
 
@@ -37,10 +37,7 @@ class Options:
 
 
 def greedy_edges(
-    instance: Instance,
-    rule: Rule,
-    on_progress: ProgressCallback | None = None,
-    options: Options | None = None,
+    instance: Instance, rule: Rule, on_progress: OnProgress = None, options: Options | None = None
 ) -> Edges:
     """Return the edges of a rule in the order added, and their gains.
 
@@ -63,7 +60,7 @@ class _KeyOrderRun(GreedyRun):
     """One run in key order."""
 
     def __init__(
-        self, instance: Instance, rule: Rule, on_progress: ProgressCallback | None, options: Options
+        self, instance: Instance, rule: Rule, on_progress: OnProgress, options: Options
     ) -> None:
         n_nodes = instance.n_nodes
         table = is_dense(instance) if options.table is None else options.table

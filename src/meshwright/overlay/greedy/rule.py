@@ -13,9 +13,15 @@ import numpy as np
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import copy_rows, new_components
+from meshwright.overlay.greedy.kernels.idle_edges import (
+    add_idle_edges,
+    link_all,
+    new_neighbours,
+    with_room,
+)
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, Run
 from meshwright.runtime.arrays import Ints, Longs
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_edges]: their gains
 
@@ -29,10 +35,11 @@ class Rule:
     threshold: Fraction | None = None  # as low: k times the best gain under the cap, or that edge
     max_edges: int | None = None
     max_degree: int | None = None
+    idle_edges: bool = False  # with rising_cap: fill up each phase with edges of gain 0
 
 
 # A function that finds the edges of a rule: `greedy_edges`, or the levels on Spark.
-Engine = Callable[[Instance, Rule, ProgressCallback | None], Edges]
+Engine = Callable[[Instance, Rule, OnProgress], Edges]
 
 
 def rank_nodes(instance: Instance) -> Ints:
@@ -53,7 +60,7 @@ class GreedyRun:
     """One run of either order: the state that kernels change, its limits and its progress."""
 
     def __init__(
-        self, instance: Instance, ids: Ints, rule: Rule, on_progress: ProgressCallback | None = None
+        self, instance: Instance, ids: Ints, rule: Rule, on_progress: OnProgress = None
     ) -> None:
         if instance.n_subscriptions > np.iinfo(np.int32).max:
             raise InputError(
@@ -75,6 +82,8 @@ class GreedyRun:
             counts=np.zeros(2, dtype=np.int64),
             by_degree=rule.by_degree,
         )
+        self._neighbours = new_neighbours(instance.n_nodes if rule.idle_edges else 0)
+        self._idle: list[tuple[int, Ints]] = []  # (edges that gain before them, idle edges)
         self.joined = 0  # pairs of components, by the edges reported so far
         self._n_reported = 0
         self._on_progress = on_progress
@@ -91,9 +100,16 @@ class GreedyRun:
 
     def edges(self) -> Edges:
         """Return the edges added so far, as node ids of the instance, and their gains."""
-        links = self.run.ids[self.run.edges[: self.n_edges]]
+        links, gains = self.run.edges[: self.n_edges], self.run.gains[: self.n_edges].copy()
+        if self._idle:
+            places = np.repeat(
+                [at for at, _ in self._idle], [len(edges) for _, edges in self._idle]
+            )
+            links = np.insert(links, places, np.concatenate([e for _, e in self._idle]), axis=0)
+            gains = np.insert(gains, places, 0)
+        links = self.run.ids[links]
         links.sort(axis=1)
-        return links, self.run.gains[: self.n_edges].copy()
+        return links, gains
 
     def caps(self) -> Iterator[int]:
         """Yield the degree caps of the rule in turn, until a cap adds no edge."""
@@ -105,7 +121,23 @@ class GreedyRun:
         while cap <= last and before < self.n_edges and not self.is_complete:
             before = self.n_edges
             yield cap
+            if self.rule.idle_edges:
+                self._fill_up(cap)
             cap += 1
+
+    def _fill_up(self, cap: int) -> None:
+        """End the phase of a cap with edges of gain 0, unless every topic is connected by now."""
+        gains = self.run.gains[: self.n_edges]
+        if int(gains.sum(dtype=np.int64)) == self.mu:
+            return
+        since = self._idle[-1][0] if self._idle else 0
+        below_cap = int(np.maximum(cap - self.run.degree, 0).sum(dtype=np.int64))
+        idle = np.empty((below_cap // 2, 2), dtype=np.int32)
+        self._neighbours = with_room(self._neighbours, self.n_edges - since + len(idle))
+        link_all(self._neighbours, self.run.edges[since : self.n_edges])
+        below = np.empty_like(self.run.degree)
+        n_idle = add_idle_edges(self.run, self._neighbours, cap, below, idle)
+        self._idle.append((self.n_edges, idle[:n_idle]))
 
     def add_edges(self, add: Callable[[], object], step: int) -> None:
         """Call a kernel that adds edges, `step` at most each time, until it finds no more."""

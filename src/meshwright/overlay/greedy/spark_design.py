@@ -33,7 +33,7 @@ from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_node
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds
 from meshwright.overlay.methods import METHODS, ON_SPARK
 from meshwright.runtime.arrays import Ints
-from meshwright.runtime.progress import Progress, ProgressCallback, no_progress
+from meshwright.runtime.progress import OnProgress, Progress, no_progress
 from meshwright.storage import Manifest, open_dataset
 
 N_STEPS = 4
@@ -101,7 +101,7 @@ class _SparkEngine:
     _full: int = 0  # joins of a complete overlay
     _joined: int = 0  # by the edges of the last run
 
-    def edges(self, instance: Instance, rule: Rule, _: ProgressCallback | None) -> Edges:
+    def edges(self, instance: Instance, rule: Rule, _: OnProgress) -> Edges:
         """Return the edges of a rule; `progress` takes details too."""
         place = self.work / f"run-{len(self._rounds)}"
         place.mkdir(parents=True, exist_ok=True)

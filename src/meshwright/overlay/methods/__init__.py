@@ -8,6 +8,8 @@ from meshwright.model.method import Method, check_seed, fill
 
 TIES = ("degree", "id")
 FINGERS = ("chord", "random")
+FILLS = ("interest", "random")
+UNTIL = ("covered", "full")
 MOST_BUDGET = 2**31 - 1
 MOST_K = 1000  # as a fraction of integers: their products with gains fit int64
 
@@ -29,9 +31,9 @@ def _world(name: str, **defaults: Any) -> Method:
 
 # These give a ring and fingers (a SmallWorld); the other methods give edges and gains.
 SMALL_WORLDS: Mapping[str, Method] = {
-    "sl": _world("sl"),
+    "sl": _world("sl", fill="interest"),
     "s": _world("s", fingers="chord"),
-    "l": _world("l"),
+    "l": _world("l", fill="interest"),
     "none": _world("none", fingers="chord"),
 }
 MAX_EDGES = {"max_edges": None}
@@ -46,7 +48,7 @@ METHODS: Mapping[str, Method] = {
     "cd2": Method(f"{STARS}:cd2"),
     "spidercast": Method(
         "meshwright.overlay.methods.spidercast:spidercast",
-        {**LIMITS, "k_greedy": 3, "k_random": 1, "seed": 1},
+        {**LIMITS, "k_greedy": 3, "k_random": 1, "until": "covered", "seed": 1},
     ),
     "random-average": Method(RANDOM, {**MAX_EDGES, "seed": 1}, budget="max_edges"),
     "random-max": Method(RANDOM, {**LIMITS, "seed": 1}, budget="max_degree"),
@@ -68,7 +70,8 @@ def fill_parameters(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_BUDGET:
             raise InputError(f"{name} is {value!r}; give a whole number from 1 to {MOST_BUDGET:,}.")
-    for name, choices in (("ties", TIES), ("fingers", FINGERS)):
+    known = {"ties": TIES, "fingers": FINGERS, "fill": FILLS, "until": UNTIL}
+    for name, choices in known.items():
         if parameters.get(name, choices[0]) not in choices:
             raise unknown_choice(name, parameters[name], choices)
     k = parameters.get("k", 1)

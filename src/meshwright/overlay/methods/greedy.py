@@ -12,8 +12,9 @@
   the best within that budget.
 
 Ours differ in three points. Ties are settled, by degree first unless asked otherwise, so equal
-inputs give equal overlays. `gpa` stops at exactly the budget. Edges of gain 0 are never added, so
-they raise no degree (paper 3's reading; paper 2 adds them and discards them at the end).
+inputs give equal overlays. `gpa` stops at exactly the budget. Edges of gain 0 are not added, so
+they raise no degree (paper 3's reading; papers 1 and 2 add them, and paper 2 discards them at the
+end). They are counted where a budget is a share of the edges of `minmax` (paper 1, Eq. 36).
 """
 
 from fractions import Fraction
@@ -21,7 +22,7 @@ from fractions import Fraction
 from meshwright.model.instance import Instance
 from meshwright.overlay.greedy.key_order import greedy_edges
 from meshwright.overlay.greedy.rule import Edges, Engine, Rule
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 
 
 def greedy_merge(
@@ -29,7 +30,7 @@ def greedy_merge(
     *,
     ties: str = "degree",
     max_edges: int | None = None,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
     engine: Engine = greedy_edges,
 ) -> Edges:
     """Return the edges of `gm`, or of `gpa` with `max_edges`.
@@ -48,10 +49,13 @@ def minmax(
     *,
     max_degree: int | None = None,
     max_edges: int | None = None,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
     engine: Engine = greedy_edges,
+    idle_edges: bool = False,
 ) -> Edges:
     """Return the edges of `minmax`, or of `gpm` with `max_degree`: the cap is 1, then 2, and so on.
+
+    With `idle_edges`, edges of gain 0 fill up each phase, as in the papers' pseudo-code.
 
     Examples
     --------
@@ -59,11 +63,11 @@ def minmax(
     >>> minmax(instance)[0].tolist()
     [[0, 1], [2, 3], [0, 2]]
     """
-    rule = Rule(rising_cap=True, max_degree=max_degree, max_edges=max_edges)
+    rule = Rule(rising_cap=True, max_degree=max_degree, max_edges=max_edges, idle_edges=idle_edges)
     return engine(instance, rule, on_progress)
 
 
-def low(instance: Instance, *, k: float = 2, on_progress: ProgressCallback | None = None) -> Edges:
+def low(instance: Instance, *, k: float = 2, on_progress: OnProgress = None) -> Edges:
     """Return the edges of `low`: those of `minmax`, unless that of `gm` gains k times as much."""
     threshold = Fraction(k).limit_denominator(10**6)
     return greedy_edges(instance, Rule(threshold=threshold), on_progress)

@@ -4,10 +4,15 @@ Chockler, Melamed, Tock, Vitenberg, "SpiderCast", DEBS 2007, with the degree lim
 Jacobsen (ICDCS 2016, section IX: SpiderCastM). In rounds, in id order, each node that is not full
 adds one link: while a topic of it is covered by fewer than `k_greedy` neighbours, to the node that
 covers most of these; then up to `k_greedy + k_random`, to one drawn among those that cover one.
+
+Paper 1 lets each node look for neighbours "until the node degree reaches the given maximum". We
+take that as a limit: a node whose topics are covered stops (`until` ``covered``). With ``full`` it
+goes on, drawing among the nodes that share a topic, until it has `max_degree` links.
 """
 
 import numpy as np
 
+from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import join_all, new_components
 from meshwright.overlay.greedy.kernels.run import NO_LIMIT
@@ -22,9 +27,14 @@ def spidercast(
     max_edges: int | None = None,
     k_greedy: int = 3,
     k_random: int = 1,
+    until: str = "covered",
     seed: int = 1,
 ) -> Edges:
     """Return the links of SpiderCast, limited when `max_degree` is given."""
+    if until == "full":
+        if max_degree is None:
+            raise InputError("until 'full' needs max_degree (--max-degree).")
+        k_random = NO_LIMIT - k_greedy  # no topic is ever covered often enough
     n = instance.n_nodes
     components = new_components(instance.indptr, instance.topics, instance.n_topics)
     counts, touched = np.zeros((2, n), np.int32)
