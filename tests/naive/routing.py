@@ -8,6 +8,7 @@ order in which they are sent. `low` is whom a message is for; without a range, `
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ NO_RANGE = -1
 
 Fingers = list[list[int]]
 NextHops = Callable[[Fingers, set[int], int, int, int], list[int]]
+Hop = Callable[[int, int], int]  # (node, target) -> the next node on the way
 
 
 class Message(NamedTuple):
@@ -59,6 +61,26 @@ def range_length(low: int, high: int, n: int) -> int:
 def towards(fingers: Fingers, v: int, target: int) -> int:
     """Greedy forwarding: the finger with the smallest clockwise distance left."""
     return min(fingers[v], key=lambda w: distance(w, target, len(fingers)))
+
+
+def towards_either_way(links: Fingers, v: int, target: int) -> int:
+    """Greedy forwarding by absolute distance; of two neighbours as near, that before the target."""
+    n = len(links)
+
+    def left(w: int) -> tuple[int, int]:
+        clockwise = distance(w, target, n)
+        return min(clockwise, distance(target, w, n)), clockwise
+
+    return min(links[v], key=left)
+
+
+def in_both_directions(fingers: Fingers) -> Fingers:
+    """The neighbours of each node: its fingers, and the nodes whose finger it is."""
+    links: list[set[int]] = [set(row) for row in fingers]
+    for v, row in enumerate(fingers):
+        for w in row:
+            links[w].add(v)
+    return [sorted(row) for row in links]
 
 
 def nearest_subscriber(wanting: set[int], v: int, n: int) -> int | None:
@@ -124,8 +146,10 @@ def convey(
     wanting: set[int],
     publisher: int,
     high: int | None = None,
+    hop: Hop | None = None,
 ) -> Iterator[Message]:
     """Protocol 4, from a publisher whose range ends at `high`: all around unless told otherwise."""
+    hop = hop or partial(towards, fingers)
     end = publisher if high is None else high
     arrived = deque([(publisher, publisher, end, 0)])
     while arrived:
@@ -136,7 +160,7 @@ def convey(
         else:
             outgoing = [(low, high)]
         for sub_low, sub_high in outgoing:
-            w = towards(fingers, v, sub_low)
+            w = hop(v, sub_low)
             yield Message(v, w, sub_low, sub_high, hops + 1)
             arrived.append((w, sub_low, sub_high, hops + 1))
 
@@ -152,43 +176,45 @@ def rendezvous(name: str, n: int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest(), "big") % n
 
 
-def scribe_parents(fingers: Fingers, wanting: set[int], root: int) -> dict[int, int]:
+def scribe_parents(hop: Hop, wanting: set[int], root: int, n: int) -> dict[int, int]:
     """The routes from the subscribers to the rendezvous, reversed."""
     parent = {}
     for subscriber in wanting:
         v = subscriber
         while v != root:
-            parent[v] = towards(fingers, v, root)
+            parent[v] = hop(v, root)
             v = parent[v]
     return parent
 
 
-def iscribe_parents(fingers: Fingers, wanting: set[int], root: int) -> dict[int, int]:
+def iscribe_parents(hop: Hop, wanting: set[int], root: int, n: int) -> dict[int, int]:
     """The routes from the rendezvous to the subscribers; a node keeps its first parent."""
     parent: dict[int, int] = {}
-    for subscriber in sorted(wanting, key=lambda w: distance(root, w, len(fingers))):
+    for subscriber in sorted(wanting, key=lambda w: distance(root, w, n)):
         v = root
         while v != subscriber:
-            w = towards(fingers, v, subscriber)
+            w = hop(v, subscriber)
             parent.setdefault(w, v)
             v = w
     return parent
 
 
 def meet(
-    parents: Callable[[Fingers, set[int], int], dict[int, int]],
+    parents: Callable[[Hop, set[int], int, int], dict[int, int]],
     fingers: Fingers,
     wanting: set[int],
     publisher: int,
     root: int,
+    hop: Hop | None = None,
 ) -> Iterator[Message]:
     """Scribe and iScribe: to the rendezvous, then down its tree."""
+    hop = hop or partial(towards, fingers)
     v, hops = publisher, 0
     while v != root:
-        w, hops = towards(fingers, v, root), hops + 1
+        w, hops = hop(v, root), hops + 1
         yield Message(v, w, root, NO_RANGE, hops)
         v = w
-    parent = parents(fingers, wanting, root)
+    parent = parents(hop, wanting, root, len(fingers))
     arrived = deque([(root, hops)])
     while arrived:
         v, hops = arrived.popleft()

@@ -4,6 +4,7 @@ A ring is the list of nodes in order; fingers are, for each node, one node per p
 """
 
 from tests.naive.overlays import Edge, Interest, degrees, gain, pairs
+from tests.naive.random_numbers import stream, uniform
 
 Fingers = dict[int, list[int]]
 
@@ -97,12 +98,12 @@ def gswico_s(interest: Interest) -> list[int]:
     return ring
 
 
-def gswico_l(interest: Interest, ring: list[int]) -> Fingers:
+def gswico_l(interest: Interest, ring: list[int], fill: str = "interest", seed: int = 1) -> Fingers:
     """GSwicoL: one finger per node and phase, best gain first.
 
     A candidate is (v, phase >= 1, w): greatest gain, lower larger degree, smaller ids, then the
     slot of the smaller node. Slots that nothing gains in take the node of greatest common
-    interest, then the nearest.
+    interest, then the nearest; or a node of the phase by the random numbers of their position.
     """
     n = len(ring)
     position = {v: p for p, v in enumerate(ring)}
@@ -134,6 +135,10 @@ def gswico_l(interest: Interest, ring: list[int]) -> Fingers:
             break
         choose(*min(keys)[-3:])
     for v, phase in within.keys() - chosen.keys():
+        if fill == "random":
+            number = uniform(stream(seed, position[v]), phase)
+            chosen[v, phase] = within[v, phase][int(number * len(within[v, phase]))]
+            continue
         # Listed from the nearest on, and max() keeps the first of equals.
         chosen[v, phase] = max(within[v, phase], key=lambda w, v=v: common(interest, v, w))
     return {v: [chosen[v, phase] for phase in range(len(phases(n)))] for v in ring}

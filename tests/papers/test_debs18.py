@@ -8,6 +8,7 @@ chosen (a finger of node 7 leads to 10, one of node 5 to 8), the rest as Chord h
 import numpy as np
 import pytest
 
+from meshwright.model.instance import Subscribers
 from meshwright.model.overlay import Overlay
 from meshwright.smallworld.routing.kernels.protocols import (
     NO_PIVOT,
@@ -17,6 +18,7 @@ from meshwright.smallworld.routing.kernels.protocols import (
     next_hops,
 )
 from meshwright.smallworld.routing.kernels.publications import Publication, new_tally, set_places
+from meshwright.smallworld.routing.protocols import Links, RingTables
 from meshwright.smallworld.routing.trace import Message
 from tests.naive import routing as naive
 from tests.naive.overlays import gain, tcc
@@ -49,14 +51,18 @@ def arrays(figure: str):
     reach = ((fingers - np.arange(N)[:, None]) % N).astype(np.int32)
     members, place = np.array(sorted(WANTING), np.int32), np.zeros(N, np.int32)
     set_places(members, place)
-    return reach, Publication(0, LOW, members, place, new_tally(1, N, 40))
+    links = Links(np.arange(N + 1, dtype=np.int64) * reach.shape[1], reach.ravel())
+    nodes = np.arange(N, dtype=np.int32)
+    subscribers = Subscribers(np.array([0, len(members)]), members)
+    ring = RingTables(nodes, nodes, reach, False, links, links, subscribers)
+    return ring, Publication(0, LOW, members, place, new_tally(1, N, 40))
 
 
 def hops_of_node_1(figure: str, routing: str) -> list[int]:
     """Return node 1's next hops by the kernel, after comparing them with the reference's."""
-    reach, publication = arrays(figure)
+    ring, publication = arrays(figure)
     room = np.empty(6, np.int64)
-    count = next_hops(PIVOTS[routing], reach, publication, LOW, HIGH - LOW, room)
+    count = next_hops(PIVOTS[routing], ring, publication, LOW, HIGH - LOW, room)
     got = [LOW + int(offset) for offset in room[:count]]
     assert got == getattr(naive, routing)(fingers_of(figure), WANTING, LOW, LOW, HIGH)
     return got
@@ -64,9 +70,9 @@ def hops_of_node_1(figure: str, routing: str) -> list[int]:
 
 def messages(figure: str, routing: str) -> list[Message]:
     """Return the messages of the range [1, 11) by the kernel, compared with the reference's."""
-    reach, publication = arrays(figure)
+    ring, publication = arrays(figure)
     stack, room, tally = np.empty((N, 3), np.int64), np.empty(6, np.int64), publication.tally
-    convey(PIVOTS[routing], reach, publication, HIGH - LOW, stack, room)
+    convey(PIVOTS[routing], ring, publication, HIGH - LOW, stack, room)
     got = [Message(*row) for row in tally.trace[: int(tally.n_messages[0])].tolist()]
     ref = naive.convey(getattr(naive, routing), fingers_of(figure), WANTING, LOW, HIGH)
     assert sorted(got) == sorted(ref)

@@ -1,5 +1,7 @@
 """After any sequence of events a world has Property 1, and every protocol delivers exactly."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,8 @@ SOME = settings(max_examples=60)
 METHODS = [
     ("sl", {}),
     ("s", {"fingers": "chord"}),
-    ("l", {}),
+    ("l", {"fill": "interest"}),
+    ("l", {"fill": "random"}),
     ("none", {"fingers": "chord"}),
     ("none", {"fingers": "random"}),
 ]
@@ -95,8 +98,8 @@ def check_delivery(world: SmallWorld) -> None:
     pairs = [(int(t), v) for v in range(instance.n_nodes) for t in instance.topics_of(v)]
     topics, publishers = (np.array(column, np.int32) for column in zip(*pairs, strict=True))
     others = np.bincount(instance.topics, minlength=instance.n_topics)[topics] - 1
-    for routing in ROUTINGS:
-        counts = router(world, routing).route(topics, publishers).counts
+    for routing, direction in product(ROUTINGS, ("one", "both")):
+        counts = router(world, routing, direction).route(topics, publishers).counts
         assert (counts[:, DELIVERIES] + counts[:, MISSED]).tolist() == others.tolist()
         if routing != "tree":  # it stays inside the topic's links, which may be in pieces
             assert not counts[:, MISSED].any()

@@ -1,6 +1,7 @@
 """Every protocol sends, message by message, what its reference sends; and what must always hold."""
 
 from collections import Counter
+from functools import partial
 from math import ceil, log2
 
 import numpy as np
@@ -28,6 +29,13 @@ CONVEYING = {"po": naive.po, "pal": naive.pal, "pie": naive.pie}
 MEETING = {"scribe": naive.scribe_parents, "iscribe": naive.iscribe_parents}
 MOST = 9  # nodes, and so topics, where each node has one of its own
 TOPICS = st.integers(0, N_TOPICS - 1)
+WAYS = [  # options of routing on a ring
+    {"direction": "one", "match": "fingers"},
+    {"direction": "both", "match": "fingers"},
+    {"direction": "both", "match": "neighbours"},
+]
+each_way = pytest.mark.parametrize("way", WAYS, ids=["one", "both", "neighbours"])
+any_way = st.sampled_from(WAYS)
 
 
 def publisher_of(drawn: DrawnWorld, topic: int, number: int) -> int:
@@ -36,13 +44,18 @@ def publisher_of(drawn: DrawnWorld, topic: int, number: int) -> int:
     return may[number % len(may)]
 
 
-def reference(drawn: DrawnWorld, topic: int, publisher: int, routing: str) -> list[naive.Message]:
+def reference(
+    drawn: DrawnWorld, topic: int, publisher: int, routing: str, way: dict[str, str]
+) -> list[naive.Message]:
     """Return the messages of the naive twin, by positions."""
     wanting = drawn.wanting(topic)
+    links = naive.in_both_directions(drawn.fingers)
+    hop = partial(naive.towards_either_way, links) if way["direction"] == "both" else None
     if routing in CONVEYING:
-        return list(naive.convey(CONVEYING[routing], drawn.fingers, wanting, publisher))
+        matched = links if way["match"] == "neighbours" else drawn.fingers
+        return list(naive.convey(CONVEYING[routing], matched, wanting, publisher, hop=hop))
     root = naive.rendezvous(f"topic-{topic}", drawn.n)
-    return list(naive.meet(MEETING[routing], drawn.fingers, wanting, publisher, root))
+    return list(naive.meet(MEETING[routing], drawn.fingers, wanting, publisher, root, hop))
 
 
 def by_nodes(drawn: DrawnWorld, messages: list[naive.Message]) -> list[tuple[int, ...]]:
@@ -52,22 +65,23 @@ def by_nodes(drawn: DrawnWorld, messages: list[naive.Message]) -> list[tuple[int
 
 
 @pytest.mark.parametrize("routing", [*CONVEYING, *MEETING])
+@each_way
 @SOME
 @given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
-def test_the_kernel_sends_what_the_reference_sends(routing, drawn, topic, number):
+def test_the_kernel_sends_what_the_reference_sends(routing, way, drawn, topic, number):
     publisher = publisher_of(drawn, topic, number)
-    ref = reference(drawn, topic, publisher, routing)
-    got = trace(drawn.world, topic, drawn.ring[publisher], routing=routing)
+    ref = reference(drawn, topic, publisher, routing, way)
+    got = trace(drawn.world, topic, drawn.ring[publisher], routing=routing, **way)
     assert sorted(got) == by_nodes(drawn, ref)
 
 
 @SOME
-@given(drawn=worlds(), topic=TOPICS, publisher=st.integers(0, 23))
-def test_a_publisher_that_does_not_subscribe_is_served_too(drawn, topic, publisher):
+@given(drawn=worlds(), topic=TOPICS, publisher=st.integers(0, 23), way=any_way)
+def test_a_publisher_that_does_not_subscribe_is_served_too(drawn, topic, publisher, way):
     publisher %= drawn.n
     for routing in (*CONVEYING, *MEETING):
-        ref = reference(drawn, topic, publisher, routing)
-        got = trace(drawn.world, topic, drawn.ring[publisher], routing=routing)
+        ref = reference(drawn, topic, publisher, routing, way)
+        got = trace(drawn.world, topic, drawn.ring[publisher], routing=routing, **way)
         assert sorted(got) == by_nodes(drawn, ref)
         assert naive.counts(ref, drawn.wanting(topic), publisher).missed == 0
 
@@ -84,13 +98,13 @@ def test_the_tree_kernel_sends_what_the_reference_sends(interest, budget, topic)
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 @SOME
-@given(drawn=worlds(), seed=st.integers(0, 2**63 - 1))
-def test_counts_and_load_are_those_of_the_references_messages(routing, drawn, seed):
+@given(drawn=worlds(), seed=st.integers(0, 2**63 - 1), way=any_way)
+def test_counts_and_load_are_those_of_the_references_messages(routing, drawn, seed, way):
     world = drawn.world
     draws = new_draws(world.instance)
     if len(draws.live) == 0:
         return
-    part = simulate_range(router(world, routing), draws, 3, 9, seed)
+    part = simulate_range(router(world, routing, **way), draws, 3, 9, seed)
     sent, received = Counter(), Counter()
     for i, counts in enumerate(part.tally.counts.tolist()):
         topic, node = int(part.topics[i]), int(part.publishers[i])
@@ -101,7 +115,7 @@ def test_counts_and_load_are_those_of_the_references_messages(routing, drawn, se
             moved = [(m.sender, m.receiver) for m in ref]
         else:
             publisher = drawn.ring.index(node)
-            ref = reference(drawn, topic, publisher, routing)
+            ref = reference(drawn, topic, publisher, routing, way)
             assert tuple(counts) == naive.counts(ref, drawn.wanting(topic), publisher)
             moved = [(drawn.ring[m.sender], drawn.ring[m.receiver]) for m in ref]
         sent.update(u for u, _ in moved)
@@ -128,14 +142,16 @@ def test_publications_are_drawn_as_defined(drawn, seed, first):
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 @SOME
-@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
-def test_every_other_subscriber_is_delivered_to_once_and_nobody_else(routing, drawn, topic, number):
+@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23), way=any_way)
+def test_every_other_subscriber_is_delivered_to_once_and_nobody_else(
+    routing, drawn, topic, number, way
+):
     world, publisher = drawn.world, drawn.ring[publisher_of(drawn, topic, number)]
-    messages = trace(world, topic, publisher, routing=routing)
+    messages = trace(world, topic, publisher, routing=routing, **way)
     wanting = {v for v in drawn.interest if topic in drawn.interest[v]}
     reached = Counter(m.low for m in messages if m.receiver == m.low and m.low != publisher)
     wanted = {v: count for v, count in reached.items() if v in wanting}
-    tally = router(world, routing).route(
+    tally = router(world, routing, **way).route(
         np.array([topic], np.int32), np.array([publisher], np.int32)
     )
     assert all(count == 1 for v, count in wanted.items())
@@ -149,10 +165,10 @@ def test_every_other_subscriber_is_delivered_to_once_and_nobody_else(routing, dr
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 @SOME
-@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
-def test_every_message_has_a_cause_and_every_receipt_a_line(routing, drawn, topic, number):
+@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23), way=any_way)
+def test_every_message_has_a_cause_and_every_receipt_a_line(routing, drawn, topic, number, way):
     world, publisher = drawn.world, drawn.ring[publisher_of(drawn, topic, number)]
-    messages = trace(world, topic, publisher, routing=routing)
+    messages = trace(world, topic, publisher, routing=routing, **way)
     for message, cause in zip(messages, parents(messages), strict=True):
         if cause < 0:
             assert (message.sender, message.hops) == (publisher, 1)
@@ -160,7 +176,7 @@ def test_every_message_has_a_cause_and_every_receipt_a_line(routing, drawn, topi
             before = messages[cause]
             assert (before.receiver, before.hops) == (message.sender, message.hops - 1)
             assert before.low == before.receiver or before[2:4] == message[2:4]
-    lines = list(sketch(world, topic, publisher, routing=routing))
+    lines = list(sketch(world, topic, publisher, routing=routing, **way))
     assert len(lines) == len(messages) + 1
     carried = sum("(relay)" in line or "(pivot)" in line for line in lines)
     assert carried == sum(topic not in drawn.interest[m.receiver] for m in messages)
@@ -173,13 +189,15 @@ def ring_range(low: int, high: int, n: int) -> list[int]:
 
 @pytest.mark.parametrize("routing", CONVEYING)
 @SOME
-@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
-def test_ranges_handed_on_are_disjoint_and_inside_the_one_received(routing, drawn, topic, number):
+@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23), way=any_way)
+def test_ranges_handed_on_are_disjoint_and_inside_the_one_received(
+    routing, drawn, topic, number, way
+):
     world, publisher = drawn.world, publisher_of(drawn, topic, number)
     place = {v: p for p, v in enumerate(drawn.ring)}
     messages = [
         (place[m.sender], place[m.receiver], place[m.low], place[m.high])
-        for m in trace(world, topic, drawn.ring[publisher], routing=routing)
+        for m in trace(world, topic, drawn.ring[publisher], routing=routing, **way)
     ]
     own = {low: (low, high) for _, receiver, low, high in messages if receiver == low}
     own[publisher] = (publisher, publisher)
@@ -195,14 +213,14 @@ def test_ranges_handed_on_are_disjoint_and_inside_the_one_received(routing, draw
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 @SOME
-@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23))
-def test_no_message_comes_back_to_a_node_on_its_own_path(routing, drawn, topic, number):
+@given(drawn=worlds(), topic=TOPICS, number=st.integers(0, 23), way=any_way)
+def test_no_message_comes_back_to_a_node_on_its_own_path(routing, drawn, topic, number, way):
     publisher = drawn.ring[publisher_of(drawn, topic, number)]
-    messages = trace(drawn.world, topic, publisher, routing=routing)
+    messages = trace(drawn.world, topic, publisher, routing=routing, **way)
     # A node hears of a publication for one reader once, so for each reader a path can be walked.
     assert len({(m.receiver, m.low) for m in messages}) == len(messages)
-    n_phases = len(drawn.fingers[0])
-    assert len(messages) <= drawn.n * (n_phases + 2)
+    most_links = max(map(len, naive.in_both_directions(drawn.fingers)))
+    assert len(messages) <= drawn.n * (most_links + 2)
     assert max((m.hops for m in messages), default=0) <= 2 * drawn.n
 
 

@@ -12,7 +12,7 @@ from meshwright.smallworld.greedy import (
     gswico_fingers,
     gswico_ring,
 )
-from meshwright.smallworld.methods import chord_fingers
+from meshwright.smallworld.methods import chord_fingers, filled
 from tests.naive import small_worlds as naive
 from tests.strategies import instance_of, interests
 
@@ -37,9 +37,9 @@ def with_edge_cases(test):
     return test
 
 
-def fingers(interest, ring):
-    order = np.array(ring, dtype=np.int32)
-    by_position = gswico_fingers(instance_of(interest), order)
+def fingers(interest, ring, fill="interest", seed=1):
+    instance, order = instance_of(interest), np.array(ring, dtype=np.int32)
+    by_position = filled(instance, order, gswico_fingers(instance, order), fill, seed)
     return {v: order[by_position[p]].tolist() for p, v in enumerate(ring)}
 
 
@@ -59,10 +59,15 @@ def test_gswico_l_equals_its_naive_twin_on_its_own_ring(interest):
 
 
 @SOME
-@given(interest=interests(10, 6), data=st.data())
-def test_gswico_l_equals_its_naive_twin_on_any_ring(interest, data):
+@given(
+    interest=interests(10, 6),
+    data=st.data(),
+    fill=st.sampled_from(["interest", "random"]),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_gswico_l_equals_its_naive_twin_on_any_ring(interest, data, fill, seed):
     ring = data.draw(st.permutations(sorted(interest)))
-    assert fingers(interest, ring) == naive.gswico_l(interest, ring)
+    assert fingers(interest, ring, fill, seed) == naive.gswico_l(interest, ring, fill, seed)
 
 
 @pytest.mark.parametrize("cache", [1, 2, 5])

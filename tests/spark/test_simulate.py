@@ -17,6 +17,7 @@ from meshwright.storage import open_dataset
 from tests.datasets import read_table, write_instance
 from tests.strategies import instance_of
 
+WAY = {"direction": "both", "match": "neighbours"}
 MANY = 4 * BLOCK + 5  # five blocks, the last one short
 
 
@@ -55,9 +56,10 @@ def test_weights_and_another_routing_on_the_same_publications(spark, tmp_path, w
         publications=BLOCK + 1,
         weights=weights,
         against="scribe",
+        **WAY,
     )
-    ref = simulate(world, "po", publications=BLOCK + 1, weights=weights)
-    other = simulate(world, "scribe", publications=BLOCK + 1, weights=weights)
+    ref = simulate(world, "po", publications=BLOCK + 1, weights=weights, **WAY)
+    other = simulate(world, "scribe", publications=BLOCK + 1, weights=weights, **WAY)
     assert manifest["digest"] == ref.digest
     assert manifest["parameters"] == ref.parameters
     assert manifest["against"]["totals"] == other.totals

@@ -1,4 +1,4 @@
-"""Simulation: what is drawn, counted and told."""
+"""Simulation: what is drawn, counted and reported."""
 
 import pickle
 import subprocess
@@ -44,7 +44,8 @@ def test_tables_have_the_columns_of_the_dataset(world):
     assert run.load.column_names == ["node", "sent", "received"]
     assert run.load.num_rows == 60
     assert (run.routing, run.seed, run.overlay) == ("pie", 3, world)
-    assert run.parameters == {"publications": 50, "weighted": False}
+    ways = {"direction": "one", "match": "fingers"}
+    assert run.parameters == {"publications": 50, "weighted": False, **ways}
 
 
 def _schema(table):
@@ -166,6 +167,12 @@ def test_what_cannot_be_simulated_is_refused(world):
         simulate(world, "pye")
     with pytest.raises(InputError, match="pie routes on small worlds, and a gm overlay has no"):
         simulate(design(world.instance, "gm", certify=False), "pie")
+    with pytest.raises(InputError, match="unknown direction 'bot'; did you mean 'both'"):
+        simulate(world, direction="bot")
+    with pytest.raises(InputError, match="unknown match 'all'"):
+        simulate(world, direction="both", match="all")
+    with pytest.raises(InputError, match="uses links in both directions; give direction 'both'"):
+        trace(world, 0, 0, match="neighbours")
     with pytest.raises(InputError, match="publications is -1"):
         simulate(world, publications=-1)
     with pytest.raises(InputError, match="seed is 'x'"):
@@ -182,6 +189,14 @@ def test_what_cannot_be_simulated_is_refused(world):
         trace(world, 13, 0)
     with pytest.raises(InputError, match="publisher is -1; give an id from 0 to 59"):
         trace(world, 0, -1)
+
+
+def test_links_in_both_directions_shorten_the_routes_to_a_rendezvous(world):
+    one, both = (
+        simulate(world, "scribe", publications=300, direction=direction).totals["hops_mean"]
+        for direction in ("one", "both")
+    )
+    assert both < one
 
 
 def test_nothing_published_is_an_empty_run(world):

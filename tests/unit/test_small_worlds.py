@@ -97,9 +97,9 @@ def test_the_checker_finds_what_the_definition_forbids(n, data):
     ],
 )
 def test_violations_are_told_in_words(ring, fingers, words):
-    told = " ".join(violations(np.array(ring), np.array(fingers), ["a", "b", "c"]))
+    reported = " ".join(violations(np.array(ring), np.array(fingers), ["a", "b", "c"]))
     for part in words:
-        assert part in told
+        assert part in reported
 
 
 def test_a_world_that_is_none_is_refused():

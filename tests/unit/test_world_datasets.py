@@ -129,8 +129,8 @@ def test_an_edge_too_many_is_told(tmp_path):
     stray = {"u": [u], "v": [v], "rank": [world.n_edges], "gain": [0]}
     more = pa.table({name: pa.array(values, pa.int32()) for name, values in stray.items()})
     rewrite(path, "edges", lambda table: pa.concat_tables([table, more]))
-    told = world_findings(open_dataset(path), world.instance.node_names)
-    assert told == [f"'n{u}' - 'n{v}' is an edge, but not a link of the ring or a finger"]
+    reported = world_findings(open_dataset(path), world.instance.node_names)
+    assert reported == [f"'n{u}' - 'n{v}' is an edge, but not a link of the ring or a finger"]
 
 
 def test_a_ring_without_fingers_is_told(tmp_path):
@@ -138,8 +138,8 @@ def test_a_ring_without_fingers_is_told(tmp_path):
     manifest = json.loads((path / "manifest.json").read_text())
     del manifest["rows"]["fingers"]
     (path / "manifest.json").write_text(json.dumps(manifest))
-    told = world_findings(open_dataset(path), world.instance.node_names)
-    assert told == ["a small world needs the table 'fingers' too"]
+    reported = world_findings(open_dataset(path), world.instance.node_names)
+    assert reported == ["a small world needs the table 'fingers' too"]
     with pytest.raises(InputError, match="is damaged: a small world needs the table 'fingers'"):
         load_overlay(path)
 
@@ -148,9 +148,9 @@ def test_many_findings_are_counted(tmp_path):
     world, path = stored(tmp_path, 16)
     zeros = pa.array([0] * 64, pa.int32())
     rewrite(path, "fingers", lambda table: table.set_column(2, "finger", zeros))
-    told = world_findings(open_dataset(path), world.instance.node_names)
-    assert len(told) == 11
-    assert "more of this kind" in told[-1]
+    reported = world_findings(open_dataset(path), world.instance.node_names)
+    assert len(reported) == 11
+    assert "more of this kind" in reported[-1]
 
 
 def test_loading_starts_no_spark(tmp_path):

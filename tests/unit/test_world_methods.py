@@ -9,7 +9,8 @@ from meshwright.model.instance import Instance
 from meshwright.model.small_world import violations
 from meshwright.overlay.methods import METHODS, SMALL_WORLDS
 from meshwright.smallworld.greedy import gswico_fingers, gswico_ring
-from meshwright.smallworld.methods import chord_fingers, random_fingers, random_ring
+from meshwright.smallworld.kernels.worlds import EMPTY
+from meshwright.smallworld.methods import chord_fingers, filled, random_fingers, random_ring
 
 SIZES = [1, 2, 3, 5, 8, 21]
 
@@ -35,9 +36,11 @@ def test_every_world_of_every_size_has_property_1(method, n):
     ("method", "options", "ring", "fingers"),
     [
         ("sl", {}, "gain", "gain"),
+        ("sl", {"fill": "random"}, "gain", "gain, then random"),
         ("s", {}, "gain", "chord"),
         ("s", {"fingers": "random"}, "gain", "random"),
         ("l", {}, "random", "gain"),
+        ("l", {"fill": "random"}, "random", "gain, then random"),
         ("none", {}, "random", "chord"),
         ("none", {"fingers": "random"}, "random", "random"),
     ],
@@ -46,8 +49,11 @@ def test_each_world_is_made_of_the_parts_of_table_2(method, options, ring, finge
     instance, n, seed = instance_of_size(21), 21, 7
     world = mw.design(instance, method, seed=seed, certify=False, **options)
     order = gswico_ring(instance) if ring == "gain" else random_ring(n, seed)
+    slots = gswico_fingers(instance, order)
+    assert (slots == EMPTY).any()  # the two ways to fill them differ
     parts = {
-        "gain": gswico_fingers(instance, order),
+        "gain": filled(instance, order, slots.copy(), "interest", seed),
+        "gain, then random": np.where(slots == EMPTY, random_fingers(n, seed), slots),
         "chord": chord_fingers(n),
         "random": random_fingers(n, seed),
     }
@@ -66,10 +72,10 @@ def test_what_is_chosen_by_gain_supports_more():
 
 
 def test_the_share_of_joins_is_told_and_grows():
-    told = []
-    world = mw.design(instance_of_size(21), "sl", on_progress=told.append, certify=False)
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(world.support, abs=0.05)
+    reported = []
+    world = mw.design(instance_of_size(21), "sl", on_progress=reported.append, certify=False)
+    assert reported == sorted(reported)
+    assert reported[-1] == pytest.approx(world.support, abs=0.05)
 
 
 def test_an_instance_without_nodes_is_an_empty_world():
@@ -88,9 +94,11 @@ def test_design_knows_all_methods_and_overlays_stay_what_they_were():
     ("method", "options", "message"),
     [
         ("sls", {}, r"unknown method 'sls'; did you mean 'sl'.*full-mesh, sl, s, l, none"),
-        ("sl", {"fingers": "random"}, "sl does not take fingers; it takes seed"),
+        ("sl", {"fingers": "random"}, "sl does not take fingers; it takes fill, seed"),
         ("l", {"fingers": "chord"}, "l does not take fingers"),
         ("s", {"fingers": "cord"}, "unknown fingers 'cord'; did you mean 'chord'"),
+        ("l", {"fill": "rand"}, "unknown fill 'rand'"),
+        ("s", {"fill": "random"}, "s does not take fill; it takes fingers, seed"),
         ("none", {"seed": -1}, "seed is -1"),
         ("none", {"max_degree": 3}, "none does not take max_degree; it takes fingers, seed"),
         ("sl", {"average_degree": 3.0}, "sl takes no budget; leave out average_degree"),

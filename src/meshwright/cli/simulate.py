@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
 ROUTING_HELP = "po, pal, pie, scribe or iscribe on small worlds; tree on any overlay."
+DIRECTION_HELP = (
+    "Small worlds: one sends over fingers, clockwise; both over links in both directions."
+)
+MATCH_HELP = "With --direction both: look for subscribers among fingers, or among all neighbours."
 MEASURES = {  # of a run's totals, and their labels
     "deliveries": "deliveries",
     "missed": "missed",
@@ -41,6 +45,8 @@ def simulate(
         "and weight. [default: equally]",
     ),
     against: str | None = Option(None, help="Another routing to simulate and compare with."),
+    direction: str = Option("one", help=DIRECTION_HELP),
+    match: str = Option("fingers", help=MATCH_HELP),
     seed: Seed = 1,
     workload: Workload = None,
 ) -> None:
@@ -48,7 +54,7 @@ def simulate(
     from meshwright.smallworld.routing import spark_simulation as stage
     from meshwright.smallworld.routing.simulate import read_weights
 
-    stage.check_arguments(routing, publications, seed, against)
+    stage.check_arguments(routing, publications, seed, against, direction, match)
     stage.check_is_small_world(overlay, routing, against)
     options = job.options()
     if weights is not None:

@@ -10,8 +10,8 @@ exact. Links are not designed again, so support may drift.
 - A finger stays while it leads to the same node and this is still within its phase. A join moves
   the positions behind it one away, a departure one nearer, which can take a finger out of its
   phase. Fingers out of their phase, to a lost node, and of a new node or phase are picked again:
-  the greatest common interest within the phase, then the nearest, if fingers were made by gain;
-  else by Chord's rule or at random.
+  if fingers were made by gain, as slots in which no link gains are filled (by interest or at
+  random); else by Chord's rule or at random.
 - Subscriptions change neither ring nor fingers.
 
 Ids follow the sorted names, so a join or departure renumbers the nodes, and a new topic the topics.
@@ -28,9 +28,8 @@ from meshwright.model.instance import Instance, check_name
 from meshwright.model.small_world import SmallWorld, phase_bounds, small_world
 from meshwright.overlay.greedy.rule import reorder_nodes
 from meshwright.runtime.arrays import Ints, Longs
-from meshwright.smallworld.greedy import fill_by_interest
 from meshwright.smallworld.kernels.worlds import EMPTY, random_numbers
-from meshwright.smallworld.methods import plain_fingers
+from meshwright.smallworld.methods import filled, plain_fingers
 
 RINGS_BY_GAIN = ("sl", "s")
 FINGERS_BY_GAIN = ("sl", "l")
@@ -131,7 +130,8 @@ def _repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) -
     kept = np.where((leads_to != EMPTY) & inside, leads_to, EMPTY)
     slots[moved[stay], :n_phases] = kept
     if world.method in FINGERS_BY_GAIN:
-        fill_by_interest(instance, ring, slots)
+        fill = world.parameters.get("fill", "interest")  # as before there was a choice
+        slots = filled(instance, ring, slots, fill, _seed(world))
     else:
         kind = world.parameters.get("fingers", "chord")
         slots = np.where(slots == EMPTY, plain_fingers(n, kind, _seed(world)), slots)

@@ -22,12 +22,12 @@ from meshwright.overlay.greedy.kernels.run import NO_LIMIT
 from meshwright.overlay.greedy.kernels.tuning import EDGES_PER_CALL, ROW_CACHE
 from meshwright.overlay.greedy.rule import GreedyRun, Rule, rank_nodes, reorder_nodes
 from meshwright.runtime.arrays import Ints
-from meshwright.runtime.progress import ProgressCallback
+from meshwright.runtime.progress import OnProgress
 from meshwright.runtime.threads import ScratchPool, in_parts
 from meshwright.smallworld.kernels import worlds as kernel
 
 
-def gswico_ring(instance: Instance, on_progress: ProgressCallback | None = None) -> Ints:
+def gswico_ring(instance: Instance, on_progress: OnProgress = None) -> Ints:
     """Return the ring of GSwicoS: greedy by gain.
 
     Each edge is the best among those that can still end in one circle through all nodes: no node
@@ -58,7 +58,7 @@ def gswico_ring(instance: Instance, on_progress: ProgressCallback | None = None)
 
 
 def circle_edges(
-    instance: Instance, on_progress: ProgressCallback | None = None, *, cache: int = ROW_CACHE
+    instance: Instance, on_progress: OnProgress = None, *, cache: int = ROW_CACHE
 ) -> Ints:
     """Return the edges of positive gain that GSwicoS takes, in the order added."""
     rule = Rule(max_edges=max(instance.n_nodes - 1, 0))
@@ -66,39 +66,31 @@ def circle_edges(
     return _add_edges(greedy, exclude_path_ends(instance.n_nodes), 2, cache)
 
 
-def gswico_fingers(
-    instance: Instance, ring: Ints, on_progress: ProgressCallback | None = None
-) -> Ints:
-    """Return the fingers of GSwicoL: the best gain first, the ring's links given.
+def gswico_fingers(instance: Instance, ring: Ints, on_progress: OnProgress = None) -> Ints:
+    """Return the fingers of GSwicoL, the best gain first, the ring's links given; or EMPTY.
 
     Each edge is the best among those that fill an empty slot (a node's finger of a phase from 1
     on) and fills that slot only, even where it would also fit one of its other end.
 
     The paper leaves open: ties (lower larger degree, smaller ids, then the slot of the smaller
     node; degrees count each link once, those of the ring included), and slots in which no edge
-    gains. These take the node of greatest common interest, then the nearest.
+    gains. These are EMPTY here.
 
-    Cost: as `gm`, and at most one scan more of all pairs that share a topic; memory proportional
-    to the subscriptions and n log n.
+    Cost: as `gm`; memory proportional to the subscriptions and n log n.
 
     Examples
     --------
     >>> pairs = [("a", "x"), ("d", "x"), ("b", "y"), ("e", "y"), ("c", "z")]
     >>> gswico_fingers(Instance.from_pairs(pairs), np.arange(5, dtype=np.int32)).tolist()
-    [[1, 3, 4], [2, 4, 0], [3, 4, 1], [4, 0, 2], [0, 1, 3]]
+    [[1, 3, -1], [2, 4, -1], [3, -1, -1], [4, -1, -1], [0, -1, -1]]
     """
     edges = finger_edges(instance, ring, on_progress)
     slots: Ints = kernel.fill_slots(positions_of(ring)[edges], ring, count_phases(len(ring)))
-    fill_by_interest(instance, ring, slots)
     return slots
 
 
 def finger_edges(
-    instance: Instance,
-    ring: Ints,
-    on_progress: ProgressCallback | None = None,
-    *,
-    cache: int = ROW_CACHE,
+    instance: Instance, ring: Ints, on_progress: OnProgress = None, *, cache: int = ROW_CACHE
 ) -> Ints:
     """Return the edges of positive gain that GSwicoL adds to a ring, in the order added."""
     n, ids = len(ring), rank_nodes(instance)
@@ -112,7 +104,10 @@ def finger_edges(
 
 
 def fill_by_interest(instance: Instance, ring: Ints, slots: Ints) -> None:
-    """Fill the empty slots by common interest, then the nearest. Writes `slots`."""
+    """Fill the empty slots by common interest, then the nearest. Writes `slots`.
+
+    Cost: at most one scan of all pairs that share a topic.
+    """
     indptr, topics = reorder_nodes(instance, ring)
     positions = np.repeat(np.arange(len(ring), dtype=np.int32), np.diff(indptr))
     subscribers = Subscribers(*group_by_key(topics, positions, instance.n_topics))

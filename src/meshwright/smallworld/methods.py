@@ -4,6 +4,11 @@ Chen, Tock, Girdzijauskas, "BeaConvey" (DEBS 2018). A ring is int32[n], the node
 fingers are int32[n, n_phases], the position that the finger of each position and phase leads to.
 The letters name the links chosen by gain: S the short ones of the ring, L the long ones. Without
 S the ring is random (RandomS), without L the fingers are Chord's or random (RandomL).
+
+Alg. 1 chooses long fingers by gain and says nothing of the slots in which no link gains, which are
+40 to 84% of them on social graphs. `fill` decides: ``random`` draws such a finger as RandomL does,
+which is how we read the paper; ``interest`` takes the node of greatest common interest, then the
+nearest, which is ours and has less overhead.
 """
 
 from functools import partial
@@ -13,9 +18,9 @@ import numpy as np
 from meshwright.model.instance import Instance
 from meshwright.model.small_world import phase_bounds
 from meshwright.runtime.arrays import Ints, Longs
-from meshwright.runtime.progress import ProgressCallback
-from meshwright.smallworld.greedy import gswico_fingers, gswico_ring
-from meshwright.smallworld.kernels.worlds import random_numbers
+from meshwright.runtime.progress import OnProgress
+from meshwright.smallworld.greedy import fill_by_interest, gswico_fingers, gswico_ring
+from meshwright.smallworld.kernels.worlds import EMPTY, random_numbers
 
 
 def make_world(
@@ -23,15 +28,25 @@ def make_world(
     *,
     by_gain: str,
     fingers: str = "chord",
+    fill: str = "interest",
     seed: int = 1,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
 ) -> tuple[Ints, Ints]:
     """Return the ring and the fingers of a small world; `by_gain` holds the letters of its name."""
     n = instance.n_nodes
     ring = gswico_ring(instance, on_progress) if "s" in by_gain else random_ring(n, seed)
-    if "l" in by_gain:
-        return ring, gswico_fingers(instance, ring, on_progress)
-    return ring, plain_fingers(n, fingers, seed)
+    if "l" not in by_gain:
+        return ring, plain_fingers(n, fingers, seed)
+    slots = gswico_fingers(instance, ring, on_progress)
+    return ring, filled(instance, ring, slots, fill, seed)
+
+
+def filled(instance: Instance, ring: Ints, slots: Ints, fill: str, seed: int) -> Ints:
+    """Return the fingers with every empty slot filled, at random or by interest."""
+    if fill == "random":
+        return np.where(slots == EMPTY, random_fingers(len(ring), seed), slots)
+    fill_by_interest(instance, ring, slots)
+    return slots
 
 
 world_sl = partial(make_world, by_gain="sl")

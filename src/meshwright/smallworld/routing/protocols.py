@@ -8,6 +8,11 @@ finger there, if there is one, by `pal` that or else the node in the middle. On 
 path of `pal` is longer than k (k + 1) / 2 hops, k = log2 n rounded up; on others the paper's
 O(log n) does not hold.
 
+By `Direction.ONE` a message goes over fingers, to the one with the least clockwise distance left:
+the paper's definition. By `Direction.BOTH` it goes over links in both directions, to the neighbour
+with the least absolute distance left, which its footnote 1 allows. The range is divided among
+fingers in either case, or among all neighbours with `Match.NEIGHBOURS`.
+
 Scribe and iScribe are those of Castro, Druschel, Kermarrec, Rowstron, "SCRIBE", JSAC 2002, as
 section 5.1 of BeaConvey compares them: to the topic's rendezvous, then down a tree. This is made of
 the greedy routes from the subscribers to the rendezvous, walked backwards (`scribe`), or of those
@@ -22,6 +27,7 @@ has no overhead; subscribers that the topic's links do not connect to the publis
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,17 +37,41 @@ from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Subscribers, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
-from meshwright.runtime.arrays import Ints
+from meshwright.runtime.arrays import Ints, Longs
 from meshwright.smallworld.routing.kernels import protocols as kernel
 from meshwright.smallworld.routing.kernels.publications import HOPS, NO_RANGE, Tally, new_tally
 
 
+class Direction(StrEnum):
+    """Over which links messages are forwarded."""
+
+    ONE = "one"  # fingers, clockwise
+    BOTH = "both"  # fingers and the links of those whose finger a node is
+
+
+class Match(StrEnum):
+    """Among which links a node looks for subscribers and pivots."""
+
+    FINGERS = "fingers"
+    NEIGHBOURS = "neighbours"  # all of them; only in both directions
+
+
+class Links(NamedTuple):
+    """Some of the links of each position."""
+
+    pointers: Longs  # [n + 1], where those of a position begin in `offsets`
+    offsets: Ints  # clockwise distances to the other ends, nearest first
+
+
 class RingTables(NamedTuple):
-    """For `po`, `pal` and `pie`: fingers and subscribers, as ring positions."""
+    """For `po`, `pal` and `pie`: links and subscribers, as ring positions."""
 
     nodes: Ints  # [n], the node at each position
     positions: Ints  # [n], the position of each node
     reach: Ints  # [n, n_phases], the distance to the finger of a position
+    both_ways: bool  # forward over all links, not only over fingers
+    neighbours: Links  # all links, in both directions
+    matched: Links  # those to look for subscribers and pivots among: the fingers, or all
     subscribers: Subscribers  # of each topic, as positions
 
 
@@ -61,18 +91,39 @@ class TreeTables(NamedTuple):
     end_child: Ints
 
 
-def ring_tables(world: SmallWorld) -> RingTables:
+def ring_tables(world: SmallWorld, direction: Direction, match: Match) -> RingTables:
     """Return the tables of a small world."""
     reach = reaches(world.ring, world.fingers)
-    subscribers = subscribers_of(world.instance, world.positions)
-    return RingTables(world.ring, world.positions, reach, subscribers)
+    n, n_phases = reach.shape
+    fingers = Links(np.arange(n + 1, dtype=np.int64) * n_phases, reach.ravel())
+    neighbours = neighbours_of(world)
+    return RingTables(
+        nodes=world.ring,
+        positions=world.positions,
+        reach=reach,
+        both_ways=direction is Direction.BOTH,
+        neighbours=neighbours,
+        matched=neighbours if match is Match.NEIGHBOURS else fingers,
+        subscribers=subscribers_of(world.instance, world.positions),
+    )
 
 
-def rendezvous_tables(world: SmallWorld) -> RendezvousTables:
+def neighbours_of(world: SmallWorld) -> Links:
+    """Return the links of each position in both directions, by their clockwise distance."""
+    n = world.instance.n_nodes
+    u, v = world.positions[world.edges].T.astype(np.int64)
+    here, there = np.concatenate((u, v)), np.concatenate((v, u))
+    offsets = (there - here) % max(n, 1)
+    order = np.lexsort((offsets, here))
+    pointers = np.concatenate(([0], np.cumsum(np.bincount(here, minlength=n))))
+    return Links(pointers.astype(np.int64), offsets[order].astype(np.int32))
+
+
+def rendezvous_tables(world: SmallWorld, direction: Direction, match: Match) -> RendezvousTables:
     """Return the tables of a small world, with the rendezvous of its topics."""
     names, n = world.instance.topic_names, world.instance.n_nodes
-    positions = [rendezvous(name, n) for name in names] if n else []
-    return RendezvousTables(ring_tables(world), np.array(positions, dtype=np.int32))
+    positions = np.array([rendezvous(name, n) for name in names] if n else [], dtype=np.int32)
+    return RendezvousTables(ring_tables(world, direction, match), positions)
 
 
 def rendezvous(name: str, n: int) -> int:
@@ -86,7 +137,7 @@ def rendezvous(name: str, n: int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest(), "big") % n
 
 
-def tree_tables(overlay: Overlay) -> TreeTables:
+def tree_tables(overlay: Overlay, _: Direction, __: Match) -> TreeTables:
     """Return the spanning tree of each topic inside its sub-overlay."""
     pointers, nodes = subscribers_of(overlay.instance)
     found = kernel.spanning_trees(overlay.instance.n_nodes, overlay.edges, pointers, nodes)
@@ -100,7 +151,7 @@ class Protocol(NamedTuple):
     writes. Nodes are ring positions, except for `tree`.
     """
 
-    tables: Callable[[Any], Any]
+    tables: Callable[[Any, Direction, Match], Any]
     route: Callable[[Any, Ints, Ints, Tally], None]
 
 
@@ -139,17 +190,28 @@ class Router:
         return tally._replace(sent=tally.sent[positions], received=tally.received[positions])
 
 
-def router(overlay: Overlay, routing: str) -> Router:
+def router(
+    overlay: Overlay, routing: str, direction: str = Direction.ONE, match: str = Match.FINGERS
+) -> Router:
     """Return the router of a protocol on an overlay; all but `tree` need a small world."""
-    protocol = choose_protocol(routing)
+    protocol = choose_protocol(routing, direction, match)
     check_ring(routing, overlay.method, is_small_world=isinstance(overlay, SmallWorld))
-    return Router(routing, overlay.instance.n_nodes, protocol.tables(overlay))
+    tables = protocol.tables(overlay, Direction(direction), Match(match))
+    return Router(routing, overlay.instance.n_nodes, tables)
 
 
-def choose_protocol(routing: str) -> Protocol:
-    """Return the protocol of that name; raise InputError if there is none."""
+def choose_protocol(
+    routing: str, direction: str = Direction.ONE, match: str = Match.FINGERS
+) -> Protocol:
+    """Return the protocol of that name; raise InputError if it cannot be used in this way."""
     if routing not in ROUTINGS:
         raise unknown_choice("routing", routing, ROUTINGS)
+    for name, value, kinds in (("direction", direction, Direction), ("match", match, Match)):
+        choices = [kind.value for kind in kinds]
+        if value not in choices:
+            raise unknown_choice(name, value, choices)
+    if match == Match.NEIGHBOURS and direction == Direction.ONE:
+        raise InputError("match 'neighbours' uses links in both directions; give direction 'both'.")
     return ROUTINGS[routing]
 
 

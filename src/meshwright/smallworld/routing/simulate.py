@@ -25,7 +25,7 @@ from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
 from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.smallworld.routing.kernels import publications as kernel
-from meshwright.smallworld.routing.protocols import Router, router
+from meshwright.smallworld.routing.protocols import Direction, Match, Router, router
 from meshwright.storage.digest import combine
 
 Weights = Mapping[str, float] | npt.ArrayLike
@@ -80,13 +80,17 @@ def simulate(
     publications: int = 1000,
     seed: int = 1,
     weights: Weights | None = None,
+    direction: str = Direction.ONE,
+    match: str = Match.FINGERS,
 ) -> Run:
     """Route publications on an overlay and return the run. In memory; needs no JVM.
 
-    `routing` is one of `ROUTINGS`; all but ``tree`` need a small world. `publications` is how many
-    to draw. `weights` say how often topics are published on: by name (topics left out are never
-    drawn), or one number per topic; by default all are equally likely. Topics without a subscriber
-    are never drawn.
+    `routing` is one of `ROUTINGS`; all but ``tree`` need a small world. Its messages go over
+    fingers, clockwise, or with `direction` ``both`` over links in both directions; then `match`
+    ``neighbours`` divides ranges among all neighbours, not only among fingers. `publications` is
+    how many to draw. `weights` say how often topics are published on: by name (topics left out are
+    never drawn), or one number per topic; by default all are equally likely. Topics without a
+    subscriber are never drawn.
 
     Examples
     --------
@@ -102,12 +106,18 @@ def simulate(
         )
     check_seed(seed)
     draws = new_draws(overlay.instance, weights)
-    part = simulate_range(router(overlay, routing), draws, 0, publications, seed)
+    ready = router(overlay, routing, direction, match)
+    part = simulate_range(ready, draws, 0, publications, seed)
     tally = part.tally
     return Run(
         overlay=overlay,
         routing=routing,
-        parameters={"publications": publications, "weighted": weights is not None},
+        parameters={
+            "publications": publications,
+            "weighted": weights is not None,
+            "direction": str(direction),
+            "match": str(match),
+        },
         seed=seed,
         publications=publication_table(part),
         load=load_table(tally.sent, tally.received),

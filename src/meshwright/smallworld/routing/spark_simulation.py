@@ -26,7 +26,13 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
-from meshwright.smallworld.routing.protocols import check_ring, choose_protocol, router
+from meshwright.smallworld.routing.protocols import (
+    Direction,
+    Match,
+    check_ring,
+    choose_protocol,
+    router,
+)
 from meshwright.storage import Manifest, Staging, read_manifest, read_parts, staging, write_table
 from meshwright.storage.digest import combine_reported
 
@@ -63,6 +69,8 @@ def simulate_on_spark(
     seed: int = 1,
     weights: in_memory.Weights | None = None,
     against: str | None = None,
+    direction: str = Direction.ONE,
+    match: str = Match.FINGERS,
     workload: str | Path | None = None,
     partitions: int | None = None,
     force: bool = False,
@@ -74,7 +82,7 @@ def simulate_on_spark(
     `against` is another protocol, simulated on the same publications for comparison; its totals and
     the ratios go into the manifest.
     """
-    check_arguments(routing, publications, seed, against)
+    check_arguments(routing, publications, seed, against, direction, match)
     progress = progress or no_progress()
     watch = Stopwatch()
     with staging(Path(out), "run", force=force) as stage:
@@ -82,7 +90,7 @@ def simulate_on_spark(
             here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
             draws = in_memory.new_draws(here.instance, weights)
             for name in filter(None, (routing, against)):
-                ready = router(here, name)
+                ready = router(here, name, direction, match)
                 # One publication here: errors appear now, and workers find the kernels compiled.
                 in_memory.simulate_range(ready, draws, 0, 1, seed)
                 tasks.ship(stage.scratch(f"{name}.tables"), (ready, draws))
@@ -99,7 +107,12 @@ def simulate_on_spark(
             "n_edges": here.n_edges,
             "max_degree": here.max_degree,
             "routing": routing,
-            "parameters": {"publications": publications, "weighted": weights is not None},
+            "parameters": {
+                "publications": publications,
+                "weighted": weights is not None,
+                "direction": str(direction),
+                "match": str(match),
+            },
             "seed": seed,
             "totals": totals,
             "busiest": busiest(here, load),
@@ -113,10 +126,17 @@ def simulate_on_spark(
         return stage.publish(facts)
 
 
-def check_arguments(routing: str, publications: int, seed: int, against: str | None) -> None:
+def check_arguments(
+    routing: str,
+    publications: int,
+    seed: int,
+    against: str | None,
+    direction: str = Direction.ONE,
+    match: str = Match.FINGERS,
+) -> None:
     """Validate the arguments of a simulation, independent of the overlay."""
     for name in filter(None, (routing, against)):
-        choose_protocol(name)
+        choose_protocol(name, direction, match)
     if against == routing:
         raise InputError(f"cannot compare {routing} with itself; name another protocol.")
     if not 1 <= publications <= in_memory.MOST_PUBLICATIONS:

@@ -7,7 +7,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.overlay import Overlay
-from meshwright.smallworld.routing.protocols import router
+from meshwright.smallworld.routing.protocols import Direction, Match, router
 
 
 class Message(NamedTuple):
@@ -24,8 +24,18 @@ class Message(NamedTuple):
     hops: int  # from the publisher to the receiver
 
 
-def trace(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie") -> list[Message]:
+def trace(
+    overlay: Overlay,
+    topic: int,
+    publisher: int,
+    *,
+    routing: str = "pie",
+    direction: str = Direction.ONE,
+    match: str = Match.FINGERS,
+) -> list[Message]:
     """Return the messages of a publication, a sender's before those of its receivers.
+
+    `routing`, `direction` and `match` are as in `simulate`.
 
     Examples
     --------
@@ -44,7 +54,7 @@ def trace(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie")
         raise InputError(f"topic is {topic}; give an id from 0 to {instance.n_topics - 1}.")
     if not 0 <= publisher < instance.n_nodes:
         raise InputError(f"publisher is {publisher}; give an id from 0 to {instance.n_nodes - 1}.")
-    route = router(overlay, routing).route
+    route = router(overlay, routing, direction, match).route
     topics, publishers = np.array([topic], np.int32), np.array([publisher], np.int32)
     # Route twice: the number of messages is known only afterwards.
     room = int(route(topics, publishers).n_messages[0])
@@ -69,8 +79,10 @@ def parents(messages: list[Message]) -> list[int]:
     return found
 
 
-def sketch(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie") -> Iterator[str]:
+def sketch(overlay: Overlay, topic: int, publisher: int, **options: str) -> Iterator[str]:
     """Yield the route of a publication as the lines of a tree, nodes by name.
+
+    `options` are those of `trace`.
 
     Examples
     --------
@@ -83,7 +95,7 @@ def sketch(overlay: Overlay, topic: int, publisher: int, *, routing: str = "pie"
     └─ a
        └─ c
     """
-    messages = trace(overlay, topic, publisher, routing=routing)
+    messages = trace(overlay, topic, publisher, **options)
     children: dict[int, list[int]] = {}
     for number, cause in enumerate(parents(messages)):
         children.setdefault(cause, []).append(number)

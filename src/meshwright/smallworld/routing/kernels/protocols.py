@@ -1,7 +1,7 @@
 """Routing: ranges divided among next hops, trees around a rendezvous, spanning trees flooded.
 
 Chen, Tock, Girdzijauskas (DEBS 2018), Protocols 4 and 5, and section 5.1. On small worlds, nodes
-are ring positions; `reach` is int32[n, n_phases], the distance to each position's fingers.
+are ring positions; `ring` is a `RingTables`, the links and the subscribers.
 
 In spanning trees nodes are ids. A topic's subscribers are listed breadth-first from the smallest,
 so that the children of each stand side by side; each component of a disconnected topic has its own
@@ -47,7 +47,15 @@ def distance(v, w, n):
 
 
 @kernel
-def step_towards(reach, v, left):
+def step_towards(ring, v, left):
+    """Return the distance to the link of v over which a message goes, `left` > 0 from its goal."""
+    if ring.both_ways:
+        return step_either_way(ring.neighbours, v, left, len(ring.reach))
+    return step_clockwise(ring.reach, v, left)
+
+
+@kernel
+def step_clockwise(reach, v, left):
     """Return the distance to the longest finger of v that does not go beyond `left` > 0.
 
     A finger that goes beyond leaves more than before, almost a full turn. So this is the finger
@@ -62,19 +70,30 @@ def step_towards(reach, v, left):
 
 
 @kernel
-def forward(reach, p, v, low, high, hops):
-    """Send from v, finger by finger, to `low`; return the hops from the publisher.
+def step_either_way(neighbours, v, left, n):
+    """Return the clockwise distance to the neighbour of v nearest to its goal, in either direction.
+
+    Of two equally near ones, that before the goal. Every hop leaves less: both neighbours on the
+    ring are among them.
+    """
+    offsets = neighbours.offsets[neighbours.pointers[v] : neighbours.pointers[v + 1]]
+    after = np.searchsorted(offsets, left, "right")
+    before = offsets[after - 1] if after > 0 else offsets[-1]
+    behind = offsets[after] if after < len(offsets) else offsets[0]
+    return before if distance(before, left, n) <= distance(left, behind, n) else behind
+
+
+@kernel
+def forward(ring, p, v, low, high, hops):
+    """Send from v, link by link, to `low`; return the hops from the publisher.
 
     `hops` are those to v. Writes the tally.
     """
-    n = len(reach)
-    left = distance(v, low, n)
-    while left > 0:
-        step = step_towards(reach, v, left)
-        w = ahead(v, step, n)
+    n = len(ring.reach)
+    while v != low:
+        w = ahead(v, step_towards(ring, v, distance(v, low, n)), n)
         hops += 1
         publications.count_message(p, v, w, low, high, hops)
-        left -= step
         v = w
     return hops
 
@@ -91,21 +110,22 @@ def nearest_subscriber(p, v, n):
 
 
 @kernel
-def next_hops(pivot, reach, p, v, length, offsets):
+def next_hops(pivot, ring, p, v, length, offsets):
     """List v's next hops for the range of `length` from v into `offsets`; return how many.
 
     These are the nearest subscriber, the fingers that subscribe, and, with a pivot and none of them
-    in the second half of the range, the nearest finger there or else the middle of it.
+    in the second half of the range, the nearest finger there or else the middle of it. The fingers
+    are the links in `ring.matched`.
     """
-    n, n_phases = reach.shape
+    n, links = len(ring.reach), ring.matched
     nearest = nearest_subscriber(p, v, n)
     if nearest >= length:
         return 0
     offsets[0] = nearest
     count = 1
     distant = 0  # the nearest finger in the second half, 0 for none
-    for phase in range(n_phases):
-        offset = reach[v, phase]
+    for i in range(links.pointers[v], links.pointers[v + 1]):
+        offset = links.offsets[i]
         if offset >= length:
             break
         if distant == 0 and 2 * offset >= length:
@@ -124,23 +144,23 @@ def next_hops(pivot, reach, p, v, length, offsets):
 
 
 @kernel
-def convey(pivot, reach, p, length, stack, offsets):
+def convey(pivot, ring, p, length, stack, offsets):
     """Serve the range of `length` from the publisher. Writes the tally.
 
     The ranges still to be served are disjoint, each with a node of its own as its start, so a
     `stack` of n suffices; `offsets` has room for the next hops of a node.
     """
-    n = len(reach)
+    n = len(ring.reach)
     stack[0, START], stack[0, LENGTH], stack[0, TRAVELLED] = p.publisher, length, 0
     waiting = 1
     while waiting > 0:
         waiting -= 1
         v, end, travelled = stack[waiting, START], stack[waiting, LENGTH], stack[waiting, TRAVELLED]
-        count = next_hops(pivot, reach, p, v, end, offsets)
+        count = next_hops(pivot, ring, p, v, end, offsets)
         for j in range(count):
             behind = offsets[j + 1] if j + 1 < count else end
             low, high = ahead(v, offsets[j], n), ahead(v, behind, n)
-            hops = forward(reach, p, v, low, high, travelled)
+            hops = forward(ring, p, v, low, high, travelled)
             if publications.wants(p, low):
                 publications.count_delivery(p, hops)
             stack[waiting, START], stack[waiting, LENGTH] = low, behind - offsets[j]
@@ -151,12 +171,12 @@ def convey(pivot, reach, p, length, stack, offsets):
 @maker
 def convey_all(pivot, ring, topics, publishers, tally):
     """Route publications, each over the whole ring. Writes the tally."""
-    n, n_phases = ring.reach.shape
+    n = len(ring.reach)
     place = np.zeros(n, np.int32)
-    stack, offsets = np.empty((max(n, 1), 3), np.int64), np.empty(n_phases + 2, np.int64)
+    stack, offsets = np.empty((max(n, 1), 3), np.int64), np.empty(n + 2, np.int64)
     for i in range(len(topics)):
         p = publications.new_publication(i, topics, publishers, ring.subscribers, place, tally)
-        convey(pivot, ring.reach, p, n, stack, offsets)
+        convey(pivot, ring, p, n, stack, offsets)
         publications.count_missed(p)
 
 
@@ -171,57 +191,57 @@ def send_down(p, tree, v, w):
 
 
 @kernel
-def down_scribe(reach, p, root, tree):
+def down_scribe(ring, p, root, tree):
     """Send down the reversed routes of the subscribers. Writes tree and tally."""
-    n = len(reach)
+    n = len(ring.reach)
     for i in range(len(p.members)):
         above, length = p.members[i], 0
         while tree.built_for[above] != p.number:
             tree.route[length] = above
             length += 1
-            above = ahead(above, step_towards(reach, above, distance(above, root, n)), n)
+            above = ahead(above, step_towards(ring, above, distance(above, root, n)), n)
         for j in range(length - 1, -1, -1):
             send_down(p, tree, above, tree.route[j])
             above = tree.route[j]
 
 
 @kernel
-def down_iscribe(reach, p, root, tree):
+def down_iscribe(ring, p, root, tree):
     """Send along the routes from the rendezvous to the subscribers. Writes tree and tally.
 
-    A node keeps its first parent. Routes that part never meet again, as the next finger of the
-    longer one leads beyond the end of the shorter; so the order of the subscribers does not matter.
+    Subscribers come in ring order from the rendezvous, and a node keeps its first parent. (Routes
+    that go clockwise and part never meet again, so there the order does not matter.)
     """
-    n = len(reach)
-    for i in range(len(p.members)):
-        v, left = root, distance(root, p.members[i], n)
-        while left > 0:
-            step = step_towards(reach, v, left)
-            w = ahead(v, step, n)
+    n, k = len(ring.reach), len(p.members)
+    first = np.searchsorted(p.members, root)
+    for i in range(k):
+        subscriber = p.members[first + i] if first + i < k else p.members[first + i - k]
+        v = root
+        while v != subscriber:
+            w = ahead(v, step_towards(ring, v, distance(v, subscriber, n)), n)
             if tree.built_for[w] != p.number:
                 send_down(p, tree, v, w)
-            left -= step
             v = w
 
 
 @maker
 def meet_all(inverted, tables, topics, publishers, tally):
     """Route publications by iScribe if inverted, else by Scribe. Writes the tally."""
-    reach, subscribers = tables.ring.reach, tables.ring.subscribers
-    n = len(reach)
+    ring = tables.ring
+    n = len(ring.reach)
     place = np.zeros(n, np.int32)
     tree = RendezvousTree(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64))
     for i in range(len(topics)):
-        p = publications.new_publication(i, topics, publishers, subscribers, place, tally)
+        p = publications.new_publication(i, topics, publishers, ring.subscribers, place, tally)
         root = tables.rendezvous[topics[i]]
-        tree.hops[root] = forward(reach, p, p.publisher, root, publications.NO_RANGE, 0)
+        tree.hops[root] = forward(ring, p, p.publisher, root, publications.NO_RANGE, 0)
         if p.publisher != root and publications.wants(p, root):
             publications.count_delivery(p, tree.hops[root])
         tree.built_for[root] = i
         if inverted:
-            down_iscribe(reach, p, root, tree)
+            down_iscribe(ring, p, root, tree)
         else:
-            down_scribe(reach, p, root, tree)
+            down_scribe(ring, p, root, tree)
         publications.count_missed(p)
 
 
