@@ -90,7 +90,6 @@ SOCIAL_CURVES = {
     ("ego-twitter", "clustering"): "ego-Twitter: clustering at x relations",
 }
 ASSIGNMENTS = ("gr", "gr-star", "closest", "balance", "slp")
-TRIANGLES, LOADS = "assignment-triangles", "assignment-loads"
 LIMITS = ("β", "β max")
 LEAF_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8f6300")
 
@@ -118,8 +117,6 @@ def figures() -> Iterator[tuple[str, str]]:
     yield SOCIAL, draw_social()
     for method in ASSIGNMENTS:
         yield method, draw_assignment(assign(assignment_problem(), method))
-    yield TRIANGLES, draw_triangles()
-    yield LOADS, draw_loads()
 
 
 def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
@@ -571,115 +568,9 @@ def draw_assignment(assignment: Assignment) -> str:
             parts.append(box(low, high, f'fill="none" stroke="{colour}" stroke-width="2.5"'))
     x, y = at(0, problem.tree.location[problem.tree.publisher].tolist())
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="{PAPER}" stroke="{INK}"/>')
-    told = "squares: leaves and how many they serve; circle: the publisher; frames: filters"
-    parts.append(text(24, top + side + 26, told, size=13))
+    caption = "squares: leaves and how many they serve; circle: the publisher; frames: filters"
+    parts.append(text(24, top + side + 26, caption, size=13))
     return document(680, 452, f"{heading}: {facts}", parts)
-
-
-def paper5_rows() -> list[dict[str, str]]:
-    """Return the runs of `scripts/bench paper5` that the figures show."""
-    with (HERE / "paper5.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
-def draw_triangles() -> str:
-    """Return bandwidth, delay and spread of load of each method, means over set 1's workloads."""
-    names = ("bandwidth", "delay_rms", "load_stdev")
-    labels = ("bandwidth", "delay, rms", "load, st. dev.")
-    found: dict[str, list[list[float]]] = {}
-    for row in paper5_rows():
-        if row["workload"].startswith("IS"):
-            found.setdefault(row["method"], []).append([float(row[name]) for name in names])
-    means = {
-        method: [sum(column) / len(runs) for column in zip(*runs, strict=True)]
-        for method, runs in found.items()
-    }
-    most = [max(values[axis] for values in means.values()) for axis in range(3)]
-    parts = [text(24, 32, "What each method pays", size=18, weight="bold")]
-    told = "mean of the four workloads of set 1, one level; each axis as a share of its largest"
-    parts.append(text(24, 54, told))
-    for number, (method, values) in enumerate(means.items()):
-        x, y = 96 + 163 * (number % 4), 176 + 192 * (number // 4)
-        corners = []
-        for axis, value in enumerate(values):
-            turn = math.radians(-90 + 120 * axis)
-            unit = math.cos(turn), math.sin(turn)
-            ends = f'x2="{x + 62 * unit[0]:.1f}" y2="{y + 62 * unit[1]:.1f}"'
-            parts.append(f'<line x1="{x}" y1="{y}" {ends} stroke="{GREY}"/>')
-            far = 62 * value / most[axis]
-            corners.append(f"{x + far * unit[0]:.1f},{y + far * unit[1]:.1f}")
-            place = (x, y - 70) if axis == 0 else (x + 62 * unit[0], y + 62 * unit[1] + 18)
-            shown = (f"{value / 1e6:.1f}e6", f"{value:.2f}", f"{value:,.0f}")[axis]
-            parts.append(text(*place, shown, size=12, anchor="middle"))
-        parts.append(
-            f'<polygon points="{" ".join(corners)}" fill="{LIGHT_SKY}" fill-opacity="0.7" '
-            f'stroke="{BLUE}" stroke-width="2"/>'
-        )
-        parts.append(text(x, y - 92, method, anchor="middle", weight="bold"))
-    x, y = 96 + 163 * 3, 176 + 192
-    for axis, label in enumerate(labels):
-        turn = math.radians(-90 + 120 * axis)
-        ends = f'x2="{x + 40 * math.cos(turn):.1f}" y2="{y + 40 * math.sin(turn):.1f}"'
-        parts.append(f'<line x1="{x}" y1="{y}" {ends} stroke="{GREY}"/>')
-        place = (x, y - 48) if axis == 0 else (x + 46 * math.cos(turn), y + 42)
-        parts.append(text(*place, label, size=12, anchor="middle"))
-    return document(680, 440, "Bandwidth, delay and spread of load of each method", parts)
-
-
-def draw_loads() -> str:
-    """Return the loads of leaves, largest first, on trees of several levels."""
-    parts = [text(24, 32, "Loads of the leaves, largest first", size=18, weight="bold")]
-    told = (
-        "over the fair load; several levels, 200 brokers, low skew, high share of broad interests"
-    )
-    parts.append(text(24, 54, told))
-    colours = {"slp": BLUE, "gr-star": ORANGE}
-    top, bottom, width = 104.0, 364.0, 280.0
-    limits = {"tight": (7.0, 8.0), "loose": (1.3, 1.5)}
-    for panel, latency in enumerate(limits):
-        left = 56.0 + 324 * panel
-        rows = {row["method"]: row for row in paper5_rows() if row["workload"] == latency}
-        loads = {
-            method: [int(load) for load in rows[method]["loads"].split()] for method in colours
-        }
-        ratios = {
-            method: [load * len(values) / sum(values) for load in values]
-            for method, values in loads.items()
-        }
-        highest = 1.1 * max(limits[latency][1], *(values[0] for values in ratios.values()))
-
-        def at(
-            position: float, value: float, left: float = left, highest: float = highest
-        ) -> tuple[float, float]:
-            return left + width * position, bottom - (bottom - top) * value / highest
-
-        parts.append(text(left, top - 12, f"{latency} latency", weight="bold"))
-        for value, label in ((0.0, ""), (1.0, ""), *zip(limits[latency], LIMITS, strict=True)):
-            (x1, y), (x2, _) = at(0, value), at(1, value)
-            dash = ' stroke-dasharray="5 4"' if label else ""
-            parts.append(
-                f'<line x1="{x1:.1f}" y1="{y:.1f}" x2="{x2:.1f}" y2="{y:.1f}" '
-                f'stroke="{GREY if label or not value else PALE}"{dash}/>'
-            )
-            parts.append(text(x1 - 8, y + 5, f"{value:g}", size=12, anchor="end"))
-            parts.append(text(x2, y - 5, label, size=12, anchor="end"))
-        for method, values in ratios.items():
-            points = " ".join(
-                "{:.1f},{:.1f}".format(*at(number / (len(values) - 1), value))
-                for number, value in enumerate(values)
-            )
-            parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{colours[method]}" '
-                'stroke-width="2.5"/>'
-            )
-        parts.append(text(left + width / 2, bottom + 24, "leaves", anchor="middle"))
-    for number, (method, colour) in enumerate(colours.items()):
-        x = 56 + 110 * number
-        parts.append(
-            f'<line x1="{x}" y1="408" x2="{x + 30}" y2="408" stroke="{colour}" stroke-width="2.5"/>'
-        )
-        parts.append(text(x + 38, 413, method))
-    return document(680, 432, "Loads of the leaves under tight and loose latency", parts)
 
 
 def text(

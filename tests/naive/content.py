@@ -1,7 +1,7 @@
 """The workload sets of docs/content.md, one subscriber at a time, and trees from places."""
 
 from itertools import accumulate
-from math import ceil, dist, sqrt
+from math import dist, sqrt
 
 from tests.naive.random_numbers import stream, uniform
 
@@ -32,7 +32,7 @@ def bell(u: list[float], spread: float) -> float:
 
 
 def in_region(region: int, u: list[float]) -> list[float]:
-    return [REGIONS[region][k] + bell(u[4 * k : 4 * k + 4], 8) for k in range(5)]
+    return [REGIONS[region][k] + bell(u[4 * k : 4 * k + 4], 5) for k in range(5)]
 
 
 def set_1(seed: int, subscriber: int, skew: str, broad: str):
@@ -46,75 +46,49 @@ def set_1(seed: int, subscriber: int, skew: str, broad: str):
     if to_breadth >= of_group:
         cells = 12 if to_breadth < of_group + of_subcategory else 4
     at = [group // 36 // (36 // cells), group % 36 // (36 // cells)]
-    side = 1000 / cells
+    side = 30_000 / cells
     wide = [side * (0.4 + 0.6 * sides[k]) for k in range(2)]
     low = [at[k] * side + (side - wide[k]) * sides[2 + k] for k in range(2)]
     return in_region(region, place), low, [low[k] + wide[k] for k in range(2)]
 
 
-def cube_location(seed: int, i: int) -> list[float]:
-    return [100 * u for u in numbers(seed, TABLES, 5000)[5 * i : 5 * i + 5]]
+def cube_location(seed: int, n_brokers: int, i: int) -> list[float]:
+    return [100 * u for u in numbers(seed, TABLES, 5 * n_brokers)[5 * i : 5 * i + 5]]
 
 
-def set_2(seed: int, subscriber: int):
+def set_2(seed: int, n_brokers: int, subscriber: int):
     to_interest, to_place = numbers(seed, subscriber, 2)
     interest = zipf_rank(to_interest, 50, 0.5)
-    place = order(seed, 2 + interest, 1000)[int(10 * to_place)]
+    places = order(seed, 2 + interest, n_brokers)[:10]
+    place = places[int(len(places) * to_place)]
     corner = numbers(seed, TABLES + 1, 100)[2 * interest : 2 * interest + 2]
-    low = [99 * u for u in corner]
-    return cube_location(seed, place), low, [x + 1 for x in low]
+    low = [1999 * u for u in corner]
+    return cube_location(seed, n_brokers, place), low, [x + 1 for x in low]
 
 
-def set_3(seed: int, subscriber: int):
+def set_3(seed: int, n_brokers: int, subscriber: int):
     to_cell, *to_widths, to_place = numbers(seed, subscriber, 4)
     cell = order(seed, 1, 100)[zipf_rank(to_cell, 100, 0.5)]
-    centre = [10 * (cell // 10) + 5, 10 * (cell % 10) + 5]
-    wide = [[5, 10, 20, 40][zipf_rank(u, 4, 0.5)] for u in to_widths]
+    centre = [2400 * (cell // 10) + 1200, 2400 * (cell % 10) + 1200]
+    wide = [[1200, 2400, 4800, 9600][zipf_rank(u, 4, 0.5)] for u in to_widths]
     low = [centre[k] - wide[k] / 2 for k in range(2)]
-    return cube_location(seed, int(1000 * to_place)), low, [low[k] + wide[k] for k in range(2)]
+    high = [low[k] + wide[k] for k in range(2)]
+    return cube_location(seed, n_brokers, int(n_brokers * to_place)), low, high
 
 
-def parents(places: list[list[float]], most_children: int) -> dict[int, int]:
+def parents(places: list[list[float]], publisher: list[float], most_children: int) -> list[int]:
     """The parent of each broker, -1 for those below the publisher."""
-    found: dict[int, int] = {}
+    at = {-1: publisher}  # who has joined, in that order
+    parent: dict[int, int] = {}
+    for i in sorted(range(len(places)), key=lambda i: (square(places[i], publisher), i)):
+        open_ = [j for j in at if list(parent.values()).count(j) < most_children]
+        parent[i] = min(open_, key=lambda j: square(places[i], at[j]))
+        at[i] = places[i]
+    return [parent[i] for i in range(len(places))]
 
-    def below(above: int, ids: list[int]) -> None:
-        if len(ids) <= most_children:
-            found.update(dict.fromkeys(ids, above))
-            return
-        held, power = 1, 1
-        while most_children * held < len(ids):
-            power *= most_children
-            held += power
-        for part in parts(ids, held, most_children):
-            mean = [sum(places[i][k] for i in part) / len(part) for k in range(len(places[0]))]
-            head = min(part, key=lambda i: (dist(places[i], mean), i))
-            found[head] = above
-            below(head, [i for i in part if i != head])
 
-    def parts(ids: list[int], held: int, room: int) -> list[list[int]]:
-        n = len(ids)
-        if n <= held:
-            return [ids]
-        axes = range(len(places[0]))
-        extent = [max(places[i][k] for i in ids) - min(places[i][k] for i in ids) for k in axes]
-        k = extent.index(max(extent))
-        row = sorted(ids, key=lambda i: (places[i][k], i))
-        margin = ceil(n / 8)
-        cuts = [
-            m
-            for m in range(margin, n - margin + 1)
-            if ceil(m / held) + ceil((n - m) / held) <= room
-        ]
-        m = min(
-            cuts, key=lambda m: (-(places[row[m]][k] - places[row[m - 1]][k]), abs(2 * m - n), m)
-        )
-        spare = room - ceil(m / held) - ceil((n - m) / held)
-        left = ceil(m / held) + spare * m // n
-        return parts(sorted(row[:m]), held, left) + parts(sorted(row[m:]), held, room - left)
-
-    below(-1, list(range(len(places))))
-    return found
+def square(a: list[float], b: list[float]) -> float:
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
 
 
 def leaves_in_time(

@@ -17,7 +17,12 @@ from tests.naive import assignment_greedy as naive
 from tests.problems import boxes as drawn_boxes
 from tests.problems import small_problems
 
-METHODS = {name: method.load() for name, method in ALL.items() if not method.on_spark}
+# slp-paper takes one level of brokers, and gives up where Algorithm 1 does; see test_slp.
+METHODS = {
+    name: method.load()
+    for name, method in ALL.items()
+    if not method.on_spark and name != "slp-paper"
+}
 IN_TIME = [name for name in METHODS if name.startswith("gr") and name != "gr-no-latency"]
 
 

@@ -14,9 +14,11 @@ SLACK = 1e-9  # sums of floats
 
 # What a method may break besides load, which may be infeasible.
 IGNORE_LATENCY = ("gr-no-latency", "closest", "closest-balanced")
+# slp-paper takes one level of brokers, and gives up where Algorithm 1 does; see test_slp.
+ANY_PROBLEM = sorted(set(METHODS) - {"slp-paper"})
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", ANY_PROBLEM)
 @given(problem=small_problems(4, 3, max_dimensions=2, trees=("one level", "two levels")))
 @settings(max_examples=25)
 def test_bound_optimum_and_every_feasible_answer_stand_in_this_order(method, problem):
@@ -29,7 +31,7 @@ def test_bound_optimum_and_every_feasible_answer_stand_in_this_order(method, pro
         assert assignment.bound.value - SLACK <= best <= assignment.bandwidth + SLACK
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", ANY_PROBLEM)
 @given(problem=small_problems(8, 4, with_density=True))
 @settings(max_examples=25)
 def test_answers_break_nothing_but_what_cannot_be_kept(method, problem):

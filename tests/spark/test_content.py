@@ -146,8 +146,8 @@ def test_bad_subscribers_are_refused_one_by_one_and_nothing_is_written(spark, tm
     files = csv_of(tmp_path, "good,1,2,0,0,1,1\n" + "\n".join(WRONG) + "\n")
     with pytest.raises(InputError, match="nothing was written") as refused:
         ingest(spark, *files, tmp_path / "p", max_delay=0.3, limits=LIMITS)
-    told = [line.strip() for line in str(refused.value).splitlines()[1:-1]]
-    assert sorted(told) == sorted(WRONG.values())
+    reported = [line.strip() for line in str(refused.value).splitlines()[1:-1]]
+    assert sorted(reported) == sorted(WRONG.values())
     assert not (tmp_path / "p").exists()
 
 

@@ -91,8 +91,8 @@ def test_a_factor_between_beta_and_beta_max_is_feasible_but_not_within_beta():
             [*[(1, 0.0, 3.0)] * 4, (2, 8.0, 11.0)],
             "too many boxes: 1 .'broker-1' has 4, at most 3",
         ),
-        ([1, 2, 1, 2], [(0, 0.0, 1.0), (1, 0.0, 3.0), (2, 8.0, 11.0)], "no box of a broker: 1"),
-        ([1, 2, 1, 2], [(1, 3.0, 0.0), (1, 0.0, 3.0), (2, 8.0, 11.0)], "no box of a broker: 1"),
+        ([1, 2, 1, 2], [(0, 0.0, 1.0), (1, 0.0, 3.0), (2, 8.0, 11.0)], "not a box of a broker: 1"),
+        ([1, 2, 1, 2], [(1, 3.0, 0.0), (1, 0.0, 3.0), (2, 8.0, 11.0)], "not a box of a broker: 1"),
     ],
 )
 def test_a_fault_is_counted_and_exampled(broker, boxes, message):

@@ -22,6 +22,6 @@ def test_the_guide_names_every_method_constraint_and_measure():
     text = GUIDE.read_text()
     problem = random_problem(20, 2)
     facts = certificate(bounding_assignment(problem, [1] * 20))
-    told = {"alpha", "beta", "beta_max"}  # the limits, which the problem's page explains
-    for name in [*METHODS, *CONSTRAINTS, *(set(facts) - told)]:
+    reported = {"alpha", "beta", "beta_max"}  # the limits, which the problem's page explains
+    for name in [*METHODS, *CONSTRAINTS, *(set(facts) - reported)]:
         assert f"`{name}`" in text, name

@@ -17,7 +17,12 @@ from meshwright.content.problem import BrokerTree, Density, Problem
 from meshwright.model.density import no_density
 from tests.problems import line_problem, random_problem
 
-METHODS = {name: method.load() for name, method in ALL.items() if not method.on_spark}
+# slp-paper takes one level of brokers, and gives up where Algorithm 1 does; see test_slp.
+METHODS = {
+    name: method.load()
+    for name, method in ALL.items()
+    if not method.on_spark and name != "slp-paper"
+}
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
 FLAT = no_density(2)
 
@@ -52,11 +57,11 @@ def test_the_same_seed_gives_the_same_answer(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_progress_only_rises_and_stays_within_one(name):
-    told: list[float] = []
-    METHODS[name](random_problem(50, 3), 1, told.append)
-    assert told
-    assert told == sorted(told)
-    assert 0 < told[-1] <= 1
+    reported: list[float] = []
+    METHODS[name](random_problem(50, 3), 1, reported.append)
+    assert reported
+    assert reported == sorted(reported)
+    assert 0 < reported[-1] <= 1
 
 
 def test_gr_overloads_a_leaf_where_gr_star_and_evictions_do_not():

@@ -131,7 +131,7 @@ def test_a_dataset_with_missing_ids_or_ragged_boxes_is_called_damaged(tmp_path):
     table = pq.read_table(file)
     ids = table.column_names.index("subscriber")
     pq.write_table(table.set_column(ids, "subscriber", pa.array([0, 1, 2, 2], pa.int32())), file)
-    with pytest.raises(InputError, match=r"the ids of its subscribers are not 0\.\.3"):
+    with pytest.raises(InputError, match=r"ids of table 'subscribers' are not 0\.\.3, each"):
         load_problem(tmp_path / "p")
     low = table.column_names.index("low")
     ragged = pa.array([[1.0, 2.0], [1.0], [1.0, 2.0, 3.0], [1.0, 2.0]])

@@ -1,4 +1,4 @@
-"""A user's brokers become a tree, or every complaint about them is told."""
+"""A user's brokers become a tree, or every complaint about them is reported."""
 
 import pytest
 

@@ -30,11 +30,22 @@ def test_set_1_is_its_naive_twin(skew, broad):
 
 
 def test_set_2_is_its_naive_twin():
-    assert_same(NewsFeeds(5).subscribers(3, SOME), [naive.set_2(5, 3 + i) for i in range(SOME)])
+    for n_brokers in (100, 7):
+        drawn = NewsFeeds(5, n_brokers).subscribers(3, SOME)
+        assert_same(drawn, [naive.set_2(5, n_brokers, 3 + i) for i in range(SOME)])
 
 
 def test_set_3_is_its_naive_twin():
-    assert_same(GridHotSpots(5).subscribers(3, SOME), [naive.set_3(5, 3 + i) for i in range(SOME)])
+    drawn = GridHotSpots(5, 30).subscribers(3, SOME)
+    assert_same(drawn, [naive.set_3(5, 30, 3 + i) for i in range(SOME)])
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_subscribers_of_sets_2_and_3_are_where_brokers_are(number):
+    drawn = workload_set(content_arguments(set=number, brokers=20))
+    places = {tuple(place) for place in drawn.brokers(20).tolist()}
+    assert len(places) == 20
+    assert {tuple(place) for place in drawn.subscribers(0, 2000).location.tolist()} == places
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -54,18 +65,18 @@ def test_set_1_has_the_shares_it_states():
     assert in_asia == pytest.approx(4 / 9, abs=noise)
     assert in_europe == pytest.approx(4 / 9, abs=noise)
     widest = (high - low).max(axis=1)
-    # A box has at least 0.4 of its cell's side: those above 1000 / 12 are of categories.
-    assert (widest > 1000 / 12).mean() == pytest.approx(0.05, abs=noise)
+    # A box has at least 0.4 of its cell's side: those above 30,000 / 12 are of categories.
+    assert (widest > 30_000 / 12).mean() == pytest.approx(0.05, abs=noise)
     assert (low >= 0).all()
-    assert (high <= 1000 + 1e-9).all()
+    assert (high <= 30_000 + 1e-6).all()
     europe = location[location[:, 0] > 45]
-    assert europe.std(axis=0) == pytest.approx([8.0] * 5, rel=0.03)
+    assert europe.std(axis=0) == pytest.approx([5.0] * 5, rel=0.03)
 
 
 def test_skew_and_breadth_are_what_they_are_called():
     def most_wanted(skew: str) -> float:
         _, low, _ = GoogleGroups(1, skew=skew, broad="low").subscribers(0, 20_000)
-        cell = (low // (1000 / 36)).astype(int) @ [36, 1]
+        cell = (low // (30_000 / 36)).astype(int) @ [36, 1]
         return float(np.bincount(cell).max() / 20_000)
 
     assert most_wanted("high") > 3 * most_wanted("low")
@@ -88,13 +99,14 @@ def test_quotas_give_every_broker_a_region_near_its_share(n):
 
 @given(
     st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=1, max_size=60),
+    st.tuples(*[st.integers(0, 9)] * 2),
     st.integers(2, 5),
 )
-def test_trees_are_those_of_the_naive_twin_and_keep_the_out_degree(places, most):
+def test_trees_are_those_of_the_naive_twin_and_keep_the_out_degree(places, publisher, most):
     points = np.array(places, np.float64)
-    parent = build_broker_tree(points, most)
-    twin = naive.parents([list(map(float, place)) for place in places], most)
-    assert parent.tolist() == [twin[i] for i in range(len(places))]
+    parent = build_broker_tree(points, np.array(publisher, np.float64), most)
+    twin = naive.parents([list(place) for place in places], list(publisher), most)
+    assert parent.tolist() == twin
     assert np.bincount(parent + 1).max() <= most
     for start in range(len(parent)):  # every broker is below the publisher
         at, steps = start, 0
@@ -103,17 +115,15 @@ def test_trees_are_those_of_the_naive_twin_and_keep_the_out_degree(places, most)
         assert steps <= len(parent)
 
 
-def test_the_papers_tree_of_200_brokers_keeps_regions_whole():
+def test_the_papers_tree_of_200_brokers_connects_each_region_to_its_own_and_keeps_the_out_degree():
     arguments = content_arguments(levels="many")
     tree = broker_tree(workload_set(arguments), arguments)
     assert tree.n_brokers == 201
     assert tree.names[tree.publisher] == "publisher"
     assert max(len(below) for below in tree.children) <= 15
-    assert tree.depth.max() == 2
-    for inner in tree.children[tree.publisher]:
-        places = tree.location[tree.leaves_below(int(inner))]
-        regions = {(x > 45, y > 70) for x, y in places[:, :2].tolist()}
-        assert len(regions) == 1
+    region = [(x > 45, y > 70) for x, y in tree.location[:, :2].tolist()]
+    between = [b for b in range(200) if region[b] != region[tree.parent[b]]]
+    assert len(between) == 2  # one broker of Asia and one of Europe join another region
 
 
 @pytest.mark.parametrize(

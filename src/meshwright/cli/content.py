@@ -13,17 +13,18 @@ from typer.core import TyperCommand
 
 from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, MaxLine, Seed, makes_dataset
-from meshwright.errors import CheckError, InfeasibleError
+from meshwright.errors import CheckError, InfeasibleError, InputError
 
 if TYPE_CHECKING:
     from meshwright.content.assignment import Assignment
+    from meshwright.content.slp import Settings
     from meshwright.content.stored import AnyAssignment
     from meshwright.storage import Manifest
 
 Alpha = Annotated[int, Option(help="Boxes per filter, at most.")]
 METHOD_HELP = (
     "gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
-    "closest-balanced, balance, slp or slp-leaves."
+    "closest-balanced, balance, slp, slp-leaves or slp-paper (small problems)."
 )
 LAST_HOP_HELP = "Limit the latency of the last hop / of the whole path. [default: the problem's]"
 DENSITY_HELP = "Density of events: a .csv with low_1,high_1,...,density. [default: uniform]"
@@ -156,6 +157,11 @@ def assign(
     max_delay: float | None = Option(None, help="One for all subscribers. [default: their own]"),
     last_hop: bool | None = Option(None, "--last-hop/--whole-path", help=LAST_HOP_HELP),
     density: Path | None = Option(None, metavar="FILE", help=DENSITY_HELP),
+    threshold: float | None = Option(
+        None,
+        help="slp on several levels: share of the leaves below a broker that must be in time for a "
+        "subscriber to go there. [default: one leaf]",
+    ),
     engine: str = Option(
         "auto",
         help="driver: subscribers in memory; spark: in tables (slp only); auto: on Spark for "
@@ -171,23 +177,34 @@ def assign(
 
     choose(METHODS, method)
     stored = open_problem(problem)
-    overrides = job.options("problem", "method", "yardstick", "engine", "seed")
+    overrides = job.options("problem", "method", "yardstick", "threshold", "engine", "seed")
     if density is not None:
         overrides["density"] = read_density(density, stored.n_dimensions)
+    request: dict[str, Any] = {"method": method, "seed": seed}
+    if threshold is not None:
+        request["settings"] = _settings(method, threshold)
     assignment: AnyAssignment
     if choose_engine(engine, method, stored) == "spark":
         from meshwright.content.slp.spark_backend import N_STEPS, assign_on_spark
 
-        request = {"problem": problem, "method": method, "seed": seed, "overrides": overrides}
+        request |= {"problem": problem, "overrides": overrides}
         assignment, manifest = job.on_spark(assign_on_spark, N_STEPS, **request)
     else:
-        assignment, manifest = _in_memory(job, problem, method, seed, overrides, yardstick)
+        assignment, manifest = _in_memory(job, problem, request, overrides, yardstick)
     job.print(manifest, partial(print_assignment, assignment))
     fail_if_infeasible(job.out, assignment)
 
 
+def _settings(method: str, threshold: float) -> Settings:
+    from meshwright.content.slp import Settings
+
+    if method != "slp":
+        raise InputError(f"--threshold belongs to slp, not to {method}. Leave it out.")
+    return Settings(threshold=threshold)
+
+
 def _in_memory(
-    job: Job, path: Path, method: str, seed: int, overrides: dict[str, Any], yardstick: bool
+    job: Job, path: Path, request: dict[str, Any], overrides: dict[str, Any], yardstick: bool
 ) -> tuple[Assignment, Manifest]:
     from meshwright.content.dataset import write_assignment
     from meshwright.content.methods.registry import assign, with_yardstick
@@ -197,11 +214,11 @@ def _in_memory(
     progress = Progress(4 if yardstick else 3)
     with progress.step("reading the problem"):
         problem = load_problem(path).with_limits(**overrides)
-    with progress.step(f"assigning with {method}"):
-        assignment = assign(problem, method, seed=seed, on_progress=progress.update)
+    with progress.step(f"assigning with {request['method']}"):
+        assignment = assign(problem, **request, on_progress=progress.update)
     if yardstick:
         with progress.step("solving the linear program"):
-            assignment = with_yardstick(assignment, seed)
+            assignment = with_yardstick(assignment, request["seed"])
     with progress.step("checking and computing the bound"):
         manifest = write_assignment(assignment, job.out, path, overrides=overrides, force=job.force)
     return assignment, manifest

@@ -30,7 +30,7 @@ TOLERANCE = 1e-9  # of latencies, relative
 
 # The constraints by name, and what is counted where one is violated.
 CONSTRAINTS = {
-    "boxes": "rows that are no box of a broker",
+    "boxes": "rows that are not a box of a broker",
     "strays": "rows that name no subscriber",
     "assigned": "subscribers without exactly one leaf",
     "latency": "subscribers served too late",
@@ -131,7 +131,7 @@ def check_tables(
 def sort_boxes(
     problem: ProblemSummary, broker: Column, low: Column, high: Column
 ) -> tuple[BrokerBoxes, list[int]]:
-    """Return the usable boxes, sorted by broker, and the rows that are no box of a broker."""
+    """Return the usable boxes, sorted by broker, and the rows that are not a box of a broker."""
     tree, shape = problem.tree, (len(broker), problem.n_dimensions)
     if low.shape == shape and high.shape == shape:
         known = (broker >= 0) & (broker < tree.n_brokers) & (broker != tree.publisher)

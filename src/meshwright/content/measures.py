@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.content.kernels.latency import delays
 from meshwright.content.kernels.volume import union_volume
 from meshwright.content.problem import Problem
-from meshwright.content.problem.kernels.latency import delays
 from meshwright.content.subscribers import Leaves, SubscriberRows, leaves_of, subscribers_of
 from meshwright.model.problem import ProblemSummary
 from meshwright.runtime.arrays import Floats, Ints, Longs

@@ -31,8 +31,8 @@ GIB = 1 << 30
 class StoredProblem(ProblemSummary):
     """The brokers, limits and counts of a problem dataset; its table has the subscribers."""
 
-    tables: Path  # their directory
-    pin: Pin | None  # keeps them there as long as this object lives
+    subscribers_table: Path
+    pin: Pin | None  # keeps it there as long as this object lives
     tree: BrokerTree
     n_subscribers: int
     n_dimensions: int
@@ -63,7 +63,7 @@ def open_problem(path: str | Path, overrides: Mapping[str, Any] | None = None) -
     least, most = manifest["max_delay"]
     delay = limits.pop("max_delay", None)
     return StoredProblem(
-        tables=manifest.directory,
+        subscribers_table=manifest.table("subscribers"),
         pin=manifest.pin,
         read_digest=manifest["digest"],
         tree=read_tree(manifest),

@@ -1,6 +1,6 @@
 """Subscribers in batches, in memory or on Spark.
 
-A question about all subscribers is a function of a batch, and a function that combines two results.
+A summary of all subscribers is a function of a batch, and a function that combines two results.
 In memory there is one batch. On Spark (`spark_subscribers`) each task applies the same function to
 its batches. So the checker, the bound and `slp` have one definition for both, and equal results.
 The functions must be picklable.
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meshwright.content.boxes import Boxes, fit_groups
+from meshwright.content.kernels.latency import mark_in_time
 from meshwright.content.methods.flow import group_rows
-from meshwright.content.problem.kernels.latency import mark_in_time
 from meshwright.model.density import DensityTable
 from meshwright.model.problem import Problem, ProblemSummary
 from meshwright.runtime.arrays import Bools, Floats, Ints, Longs, Words
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 
 class InMemory(Generic[S]):
-    """A table of subscribers in one batch; `SparkTable` answers the same questions for many."""
+    """A table of subscribers in one batch; `SparkTable` offers the same for many."""
 
     def __init__(self, rows: S) -> None:
         self.rows = rows

@@ -12,8 +12,9 @@ from meshwright.runtime.arrays import Floats, Longs
 
 
 class DensityTable(NamedTuple):
-    """A density in the form that kernels read; without a grid, they measure volumes."""
+    """A density in the form that kernels read; where events are uniform, the arrays are unused."""
 
+    is_uniform: bool  # whether a box is measured by its volume
     edges: Floats  # float64[all edges], one dimension after another
     first: Longs  # int64[d + 1], where each dimension's edges begin, and the end
     below: Floats  # float64[corners], the measure below each grid corner
@@ -21,7 +22,7 @@ class DensityTable(NamedTuple):
 
 def no_density(n_dimensions: int) -> DensityTable:
     """Return the table of uniform events."""
-    return DensityTable(np.zeros(0), np.zeros(n_dimensions + 1, np.int64), np.zeros(0))
+    return DensityTable(True, np.zeros(0), np.zeros(n_dimensions + 1, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,4 +65,5 @@ class Density:
             below = np.cumsum(below * np.diff(edges).reshape(shape), axis=axis)
             below = np.insert(below, 0, 0.0, axis=axis)
         first = np.concatenate(([0], np.cumsum([len(axis) for axis in self.edges])))
-        return DensityTable(np.concatenate(self.edges), first.astype(np.int64), below.ravel())
+        edges = np.concatenate(self.edges)
+        return DensityTable(False, edges, first.astype(np.int64), below.ravel())

@@ -125,8 +125,8 @@ class Problem(ProblemSummary):
         _set(self, "max_delay", _read_only(delay))
         _set(self, "n_subscribers", len(self.location))
         _set(self, "n_dimensions", int(self.low.shape[1]))
-        least, most = self.max_delay.min(initial=np.inf), self.max_delay.max(initial=0.0)
-        _set(self, "delay_range", (float(least), float(most)))
+        most = self.max_delay.max(initial=0.0)
+        _set(self, "delay_range", (float(self.max_delay.min(initial=most)), float(most)))
         if not self.subscriber_names:
             _set(self, "subscriber_names", NumberedNames("subscriber", self.n_subscribers))
         self._check()

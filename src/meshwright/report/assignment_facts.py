@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from meshwright.content.assignment import Assignment
+from meshwright.content.dataset import MEASURES
 from meshwright.content.measures import delays_of_served
 from meshwright.content.problem import Problem
 from meshwright.content.subscribers import leaves_of, subscribers_of
@@ -30,9 +31,7 @@ def problem_facts(name: str, problem: Problem, manifest: Manifest) -> dict[str, 
         "n_leaves": len(tree.leaves),
         "n_levels": int(tree.depth.max()),
         "n_dimensions": problem.n_dimensions,
-        "alpha": problem.alpha,
-        "beta": problem.beta,
-        "beta_max": problem.beta_max,
+        **{limit: getattr(problem, limit) for limit in ("alpha", "beta", "beta_max")},
         "brokers": list(tree.names),
         "leaves": tree.leaves.tolist(),
         "fair_loads": [short(c * problem.n_subscribers) for c in problem.leaf_capacity],
@@ -63,15 +62,11 @@ def assignment_facts(
         "created": manifest.created,
         "feasible": manifest["feasible"],
         "violations": {k: v["count"] for k, v in manifest["violations"].items()},
-        "bandwidth": _finite(measures.bandwidth),
         "bound": _finite(manifest["bound"]),
         "fractional": _finite(manifest["fractional"]),
         "over_bound": _ratio(measures.bandwidth, manifest["bound"]),
         "over_fractional": _ratio(measures.bandwidth, manifest["fractional"]),
-        "delay_rms": _finite(measures.delay_rms),
-        "delay_max": _finite(measures.delay_max),
-        "load_stdev": _finite(measures.load_stdev),
-        "lbf": _finite(measures.lbf),
+        **{name: _finite(getattr(measures, name)) for name in MEASURES},
         "within_beta": manifest["within_beta"],
         "loads": loads.tolist(),
         "load_box": box(loads),

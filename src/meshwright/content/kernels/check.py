@@ -28,13 +28,13 @@ class BrokerBoxes(NamedTuple):
 
 @kernel
 def find_faults(served, leaf_location, leaf_down, boxes, span, out):
-    """Check the subscribers of a range `span`; write to `out`, the arrays (delay, outside).
+    """Check the subscribers of `span`, (first, last); write to `out`, the arrays (delay, outside).
 
     `delay[j]` is the delay of subscriber j if that is too long, else -1; `outside[j]` says whether
     no box of its leaf holds its subscription.
     """
-    delay, outside = out
-    for j in range(span[0], span[1]):
+    (first, last), (delay, outside) = span, out
+    for j in range(first, last):
         delay[j] = -1.0
         outside[j] = False
         leaf = served.leaf[j]

@@ -53,7 +53,7 @@ def _below(point, density):
 def box_volume(box, density):
     """Return the volume of a box, or the share of events in it if there is a density."""
     d = box.shape[1]
-    if len(density.edges) == 0:
+    if density.is_uniform:
         volume = 1.0
         for k in range(d):
             volume *= box[1, k] - box[0, k]

@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.content.assignment import Assignment
 from meshwright.content.filters import fit_filters
-from meshwright.content.kernels.closest import nearest_with_room
+from meshwright.content.kernels.latency import nearest_with_room
 from meshwright.content.problem import Problem
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import OnProgress

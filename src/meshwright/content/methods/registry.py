@@ -25,6 +25,7 @@ METHODS: Mapping[str, Method] = {
     "balance": Method(f"{HERE}.balance:balance"),
     "slp": Method(f"{SLP}:slp", on_spark=True),
     "slp-leaves": Method(f"{SLP}:slp_leaves", on_spark=True),
+    "slp-paper": Method(f"{SLP}:slp_paper"),
 }
 
 

@@ -17,7 +17,7 @@ from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.names import ArrowNames, arrow_names
 from meshwright.model.problem import Problem, ProblemSummary
 from meshwright.runtime.arrays import Floats, Ints, Longs
-from meshwright.storage import Manifest, Staging, open_dataset, read_table, staging, write_table
+from meshwright.storage import Manifest, Staging, open_dataset, read_by_id, staging, write_table
 
 LIMITS = ("alpha", "beta", "beta_max", "last_hop")
 SUBSCRIBERS = pa.schema(
@@ -59,7 +59,7 @@ def load_problem(path: str | Path) -> Problem:
 
 def read_problem(manifest: Manifest) -> Problem:
     """Return the problem of a dataset that is open."""
-    table = _sorted_by_id(manifest, "subscribers", SUBSCRIBERS.names)
+    table = read_by_id(manifest, "subscribers", SUBSCRIBERS.names)
     problem = Problem(
         tree=read_tree(manifest),
         location=_matrix(manifest, table, "location"),
@@ -78,7 +78,7 @@ def read_problem(manifest: Manifest) -> Problem:
 def read_tree(manifest: Manifest) -> BrokerTree:
     """Return only the broker tree of a problem dataset."""
     columns = ["broker", "parent", "location", "capacity", "name"]
-    table = _sorted_by_id(manifest, "brokers", columns)
+    table = read_by_id(manifest, "brokers", columns)
     return BrokerTree(
         table.column("parent").combine_chunks().fill_null(-1).to_numpy(),
         _matrix(manifest, table, "location"),
@@ -142,7 +142,7 @@ def publish(
 
 def in_time_counts(problem: Problem) -> Longs:
     """Return int64[leaves + 1]: how many subscribers have 0, 1, 2, ... leaves in time."""
-    from meshwright.content.problem.kernels.latency import count_in_time
+    from meshwright.content.kernels.latency import count_in_time
 
     leaves = problem.leaf_location, problem.leaf_down
     counts: Longs = count_in_time(problem.location, problem.max_delay, *leaves)
@@ -176,17 +176,6 @@ def matrix_of(column: pa.ChunkedArray) -> Floats | None:
         return None
     matrix: Floats = values.to_numpy().reshape(len(whole), -1)
     return matrix
-
-
-def _sorted_by_id(manifest: Manifest, table: str, columns: list[str]) -> pa.Table:
-    """Return a table sorted by its ids, which must be 0, 1, 2, ..."""
-    rows = read_table(manifest, table, columns)
-    ids = np.arange(len(rows))
-    if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
-        rows = rows.sort_by(columns[0])
-        if not np.array_equal(rows.column(columns[0]).to_numpy(), ids):
-            raise _damaged(manifest, f"the ids of its {table} are not 0..{len(ids) - 1}")
-    return rows
 
 
 def _matrix(manifest: Manifest, table: pa.Table, column: str) -> Floats:

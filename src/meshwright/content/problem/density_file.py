@@ -27,7 +27,7 @@ def density_of(found: Mapping[str, Any] | None) -> Density | None:
         return None
     try:
         return Density(found["edges"], found["values"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(

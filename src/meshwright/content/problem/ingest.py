@@ -15,8 +15,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from meshwright.content.kernels.latency import TOLERANCE, least_latencies
 from meshwright.content.problem.dataset import Subscribers, matrix_of
-from meshwright.content.problem.kernels.latency import TOLERANCE, least_latencies
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, Batches, write_and_publish
 from meshwright.content.problem.user_tables import (
     SHOWN,

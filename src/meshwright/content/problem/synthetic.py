@@ -17,7 +17,7 @@ from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
 from meshwright.model.names import NumberedNames
 from meshwright.model.problem import MOST_BOXES, Problem
-from meshwright.runtime.arrays import Floats, Ints, Longs
+from meshwright.runtime.arrays import Floats, Ints
 
 OUT_DEGREE = 15
 BROKERS = {"one": 100, "many": 200}  # by levels
@@ -25,7 +25,6 @@ MAX_DELAY = 0.3
 BETAS = {1: (1.5, 1.8), 2: (2.3, 2.5), 3: (1.3, 1.5)}  # one level: beta, beta_max of each set
 MANY = {"tight": (0.2, 7.0, 8.0), "loose": (1.0, 1.3, 1.5)}  # max_delay, beta, beta_max
 MOST_BROKERS = 100_000  # every subscriber is compared with every leaf
-MARGIN = 8  # a cut leaves at least 1/MARGIN of the brokers on each side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +149,8 @@ def workload_set(arguments: ContentArguments) -> sets.WorkloadSet:
         return sets.GoogleGroups(
             arguments.seed, skew=str(arguments.skew), broad=str(arguments.broad)
         )
-    return (
-        sets.NewsFeeds(arguments.seed) if arguments.set == 2 else sets.GridHotSpots(arguments.seed)
-    )
+    kind = sets.NewsFeeds if arguments.set == 2 else sets.GridHotSpots
+    return kind(arguments.seed, arguments.brokers)
 
 
 def broker_tree(drawn: sets.WorkloadSet, arguments: ContentArguments) -> BrokerTree:
@@ -162,58 +160,41 @@ def broker_tree(drawn: sets.WorkloadSet, arguments: ContentArguments) -> BrokerT
     if arguments.max_out_degree is None:
         parent = np.full(n, n)
     else:
-        parent = build_broker_tree(places, arguments.max_out_degree)
+        parent = build_broker_tree(places, drawn.publisher, arguments.max_out_degree)
         parent = np.where(parent < 0, n, parent)
     names = [*NumberedNames("broker", n), "publisher"]
     return BrokerTree(np.append(parent, -1), np.vstack((places, drawn.publisher)), names=names)
 
 
-def build_broker_tree(places: Floats, max_out_degree: int) -> Ints:
+def build_broker_tree(places: Floats, publisher: Floats, max_out_degree: int) -> Ints:
     """Return the parent of each broker, -1 for the publisher's children.
 
     `places` is float64[brokers, network dimensions], `max_out_degree` the largest number of
-    children, at least 2. Brokers close to each other become children of one of them: the set of
-    brokers is bisected at its widest gaps (docs/content.md). Nothing is random.
+    children, at least 2. Brokers join in the order of their distance from the publisher. Each
+    becomes a child of the nearest that is there already, the publisher included, and has room; ties
+    go to the one that joined first. Nothing is random.
 
     Examples
     --------
-    >>> build_broker_tree(np.array([[0.0], [1.0], [2.0], [9.0]]), 2).tolist()
-    [1, -1, 1, -1]
+    >>> places = np.array([[1.0], [2.0], [-3.0], [9.0]])
+    >>> build_broker_tree(places, np.array([0.0]), 2).tolist()
+    [-1, 0, -1, 1]
     """
-    parent = np.full(len(places), -1, np.int32)
-    todo = [(-1, np.arange(len(places)))]
-    while todo:
-        above, ids = todo.pop()
-        parent[ids] = above
-        if len(ids) <= max_out_degree:
-            continue
-        most = 1  # brokers in the subtree of one child
-        while max_out_degree * most < len(ids):
-            most = 1 + max_out_degree * most
-        for part in _bisect(places, ids, most, max_out_degree):
-            off = places[part] - places[part].mean(axis=0)
-            head = int(part[np.argmin((off * off).sum(axis=1))])
-            parent[head] = above
-            todo.append((head, part[part != head]))
+    n = len(places)
+    order = np.argsort(_squares(places - publisher), kind="stable")
+    joined = np.vstack((publisher, places[order]))  # the publisher, then brokers as they join
+    room = np.full(n + 1, max_out_degree)
+    above = np.zeros(n, np.int64)  # by order of joining: the row of `joined` that is the parent
+    for row in range(1, n + 1):
+        far = np.where(room[:row] > 0, _squares(joined[:row] - joined[row]), np.inf)
+        above[row - 1] = best = int(np.argmin(far))
+        room[best] -= 1
+    parent = np.full(n, -1, np.int32)
+    inner = above > 0
+    parent[order[inner]] = order[above[inner] - 1]
     return parent
 
 
-def _bisect(places: Floats, ids: Longs, most: int, parts: int) -> list[Longs]:
-    """Return the brokers in at most `parts` parts of at most `most` brokers each."""
-    n = len(ids)
-    if n <= most:
-        return [ids]
-    points = places[ids]
-    axis = int(np.argmax(np.ptp(points, axis=0)))
-    order = np.argsort(points[:, axis], kind="stable")
-    margin = -(-n // MARGIN)
-    cut = np.arange(margin, n - margin + 1)
-    needed = -(-cut // most) - (-(n - cut) // most)
-    cut = cut[needed <= parts]
-    along = points[order, axis]
-    gap = along[cut] - along[cut - 1]
-    best = int(cut[np.lexsort((cut, np.abs(2 * cut - n), -gap))[0]])
-    left, right = np.sort(ids[order[:best]]), np.sort(ids[order[best:]])
-    spare = parts - (-(-best // most)) - (-(-(n - best) // most))
-    to_left = -(-best // most) + spare * best // n
-    return _bisect(places, left, most, to_left) + _bisect(places, right, most, parts - to_left)
+def _squares(offsets: Floats) -> Floats:
+    """Return the squared length of each row."""
+    return np.asarray((offsets * offsets).sum(axis=1))

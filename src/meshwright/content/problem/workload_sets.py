@@ -1,8 +1,9 @@
 """The workload sets of paper 5, section VI: Google Groups, news feeds, hot spots on a grid.
 
-The constants are those of docs/content.md and must not be tuned. Random numbers pass through sums,
-products and square roots only, so a seed gives the same problem on every machine. A subscriber
-depends on the seed and its own id alone.
+The constants are those of docs/content.md, which says where each comes from; they must not be tuned
+to a method's results. Random numbers pass through sums, products and square roots only,
+so a seed gives the same problem on every machine. A subscriber depends on the seed, the number of
+brokers (sets 2 and 3) and its own id alone.
 """
 
 from typing import NamedTuple
@@ -29,9 +30,10 @@ class Drawn(NamedTuple):
 REGIONS = ("Asia", "North America", "Europe")
 SHARES = (4, 1, 4)  # of brokers and subscribers, by region
 CENTRES = np.array([(-50, 140, 0, 0, 0), (0, 0, 0, 0, 0), (90, 0, 0, 0, 0)], np.float64)
-SPREAD = 8.0  # milliseconds per dimension, around a region's centre
+PUBLISHER_REGION = REGIONS.index("North America")
+SPREAD = 5.0  # milliseconds per dimension, around a region's centre
 N_PLACE = BELL * CENTRES.shape[1]  # uniform numbers for one location
-GROUPS_SIDE = 1000.0  # of the event space
+GROUPS_SIDE = 30_000.0  # of the event space
 GROUPS_CELLS = (4, 12, 36)  # per side: categories, subcategories, groups
 N_GROUPS = GROUPS_CELLS[-1] ** 2
 SKEW = {"low": 0.5, "high": 1.0}  # Zipf exponent of the groups
@@ -56,8 +58,8 @@ class GoogleGroups:
 
     @property
     def publisher(self) -> Floats:
-        """The publisher's location: the mean of the regions' centres."""
-        return np.asarray(CENTRES.mean(axis=0))
+        """The publisher's location: the centre of its region."""
+        return np.asarray(CENTRES[PUBLISHER_REGION])
 
     def brokers(self, n: int) -> Floats:
         """Return the locations of n brokers, distributed over the regions by quota."""
@@ -100,22 +102,21 @@ def quotas(n: int) -> list[int]:
     return whole
 
 
-# Sets 2 and 3: locations uniform in a cube, and a publisher far from it.
+# Sets 2 and 3: network locations, uniform in a cube, with a broker at each.
 CUBE_DIMENSIONS = 5
 CUBE_SIDE = 100.0  # milliseconds
-N_LOCATIONS = 1000
-PUBLISHER_DISTANCE = 200.0  # from the cube's centre, along the first dimension
+PUBLISHER_DISTANCE = 100.0  # from the cube's centre, along the first dimension
 LOCATION_TABLE = 0  # number of the random table; the sets number their own from 1
 
 
 class _CubeNetwork:
     """The network of sets 2 and 3."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, n_brokers: int) -> None:
         self.seed = seed
-        u = table_uniforms(seed, LOCATION_TABLE, N_LOCATIONS * CUBE_DIMENSIONS)
-        # float64[locations, dimensions], where subscribers can be.
-        self.location = u.reshape(N_LOCATIONS, CUBE_DIMENSIONS) * CUBE_SIDE
+        u = table_uniforms(seed, LOCATION_TABLE, n_brokers * CUBE_DIMENSIONS)
+        # float64[locations, dimensions]: brokers are there, and subscribers are nowhere else.
+        self.location = u.reshape(n_brokers, CUBE_DIMENSIONS) * CUBE_SIDE
 
     @property
     def publisher(self) -> Floats:
@@ -125,26 +126,26 @@ class _CubeNetwork:
         return place
 
     def brokers(self, n: int) -> Floats:
-        """Return the locations of n brokers."""
-        return uniforms(self.seed, BROKER_STREAMS, n, CUBE_DIMENSIONS) * CUBE_SIDE
+        """Return the locations of the first n brokers."""
+        return self.location[:n]
 
 
 FEEDS = 50  # interests, each a square of side 1
 FEEDS_EXPONENT = 0.5
-FEEDS_PLACES = 10  # locations per interest
-FEEDS_SIDE = 100.0  # of the event space
+FEEDS_PLACES = 10  # locations per interest, or all if there are fewer
+FEEDS_SIDE = 2000.0  # of the event space
 FEEDS_CORNER_TABLE, FEEDS_ORDER_TABLES = 1, 2
 
 
 class NewsFeeds(_CubeNetwork):
     """Workload set 2: a few interests, each at ten locations, like the readers of news feeds."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, n_brokers: int) -> None:
+        super().__init__(seed, n_brokers)
         self.interests = zipf(FEEDS, FEEDS_EXPONENT)  # cumulative shares
         corner = table_uniforms(seed, FEEDS_CORNER_TABLE, 2 * FEEDS).reshape(FEEDS, 2)
         self.corner = corner * (FEEDS_SIDE - 1.0)  # float64[interests, 2], low corners
-        orders = [random_order(seed, FEEDS_ORDER_TABLES + i, N_LOCATIONS) for i in range(FEEDS)]
+        orders = [random_order(seed, FEEDS_ORDER_TABLES + i, n_brokers) for i in range(FEEDS)]
         # int64[interests, places], which locations have each interest.
         self.places = np.stack([order[:FEEDS_PLACES] for order in orders])
 
@@ -152,14 +153,14 @@ class NewsFeeds(_CubeNetwork):
         """Return the subscribers with ids first..first+count-1."""
         u = uniforms(self.seed, first, count, 2)
         interest = pick(self.interests, u[:, 0])
-        place = (u[:, 1] * FEEDS_PLACES).astype(np.int64)
+        place = (u[:, 1] * self.places.shape[1]).astype(np.int64)
         low = self.corner[interest]
         return Drawn(self.location[self.places[interest, place]], low, low + 1.0)
 
 
 GRID_CELLS = 10  # per side
-GRID_CELL = 10.0  # side of a cell
-GRID_WIDTHS = np.array([5.0, 10.0, 20.0, 40.0])  # of boxes, the first drawn most often
+GRID_CELL = 2400.0  # side of a cell
+GRID_WIDTHS = np.array([1200.0, 2400.0, 4800.0, 9600.0])  # of boxes, the first drawn most often
 GRID_EXPONENT = 0.5  # of cells and of widths
 GRID_RANKING_TABLE = 1
 
@@ -167,8 +168,8 @@ GRID_RANKING_TABLE = 1
 class GridHotSpots(_CubeNetwork):
     """Workload set 3: boxes around the cells of a grid with hot spots, at any location."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, n_brokers: int) -> None:
+        super().__init__(seed, n_brokers)
         n_cells = GRID_CELLS * GRID_CELLS
         self.cells = zipf(n_cells, GRID_EXPONENT)  # cumulative shares of the ranks
         self.widths = zipf(len(GRID_WIDTHS), GRID_EXPONENT)  # cumulative shares
@@ -180,7 +181,7 @@ class GridHotSpots(_CubeNetwork):
         cell = self.ranking[pick(self.cells, u[:, 0])]
         centre = (np.stack((cell // GRID_CELLS, cell % GRID_CELLS), axis=1) + 0.5) * GRID_CELL
         half = GRID_WIDTHS[pick(self.widths, u[:, 1:3])] / 2
-        place = (u[:, 3] * N_LOCATIONS).astype(np.int64)
+        place = (u[:, 3] * len(self.location)).astype(np.int64)
         return Drawn(self.location[place], centre - half, centre + half)
 
 

@@ -32,13 +32,16 @@ class MemoryBackend:
         rows = np.flatnonzero(np.isin(self.broker, brokers))
         return InMemory(subscribers_of(self._problem, self.broker).pick(rows))
 
-    def members(self, brokers: Sequence[int], target_of_leaf: Longs) -> InMemory[Members]:
+    def members(
+        self, brokers: Sequence[int], target_of_leaf: Longs, threshold: float = 0.0
+    ) -> InMemory[Members]:
         """Return the subscribers at some brokers, with the targets that are in time for them.
 
-        `target_of_leaf` gives the target that each leaf belongs to, -1 for none.
+        `target_of_leaf` gives the target that each leaf belongs to, -1 for none; `threshold` is the
+        share of a target's leaves that must be in time.
         """
         rows, leaves = self.subscribers(brokers).rows, leaves_of(self._problem)
-        return InMemory(members_of(rows, leaves, target_of_leaf, frame_of_rows(rows)))
+        return InMemory(members_of(rows, leaves, target_of_leaf, threshold, frame_of_rows(rows)))
 
     def move(self, table: Any, broker_of: Callable[[Any], Ints]) -> None:
         """Move the rows of a table of this backend to the broker that `broker_of` gives each."""

@@ -1,7 +1,8 @@
 """SLP down a tree of brokers, level by level (section V), and the methods by name.
 
 At each broker, its subscribers are divided among its children. A child is in time for a subscriber
-if a leaf below it is, and has the capacity of all its leaves. One maximum flow over all leaves then
+if a leaf below it is (or a share of its leaves, `Settings.threshold`), and has the capacity of all
+its leaves. One maximum flow over all leaves then
 finds a place for subscribers that a subtree had no room for.
 """
 
@@ -15,37 +16,63 @@ import numpy as np
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.filters import with_inner_brokers
 from meshwright.content.problem import Problem
+from meshwright.content.slp.as_printed import AsPrinted
 from meshwright.content.slp.backend import Backend, MemoryBackend
 from meshwright.content.slp.members import Members, Partition
-from meshwright.content.slp.one_level import OneLevel, Relaxed, Settings
+from meshwright.content.slp.one_level import OneLevel, Settings, Solved
 from meshwright.content.slp.repair import repair
 from meshwright.content.subscribers import SubscriberRows
+from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem import ProblemSummary
 from meshwright.runtime.arrays import Floats, Ints, Longs
 from meshwright.runtime.kernels.random import stream
-from meshwright.runtime.progress import ProgressCallback, no_progress
+from meshwright.runtime.progress import OnProgress, ProgressCallback, no_progress
 
 
 def assign_in_memory(
     method: str,
     problem: Problem,
     seed: int = 1,
-    on_progress: ProgressCallback | None = None,
+    on_progress: OnProgress = None,
     settings: Settings | None = None,
 ) -> Assignment:
-    """Assign by slp or slp-leaves; filters of inner brokers are built bottom-up."""
+    """Assign by slp, slp-leaves or slp-paper; filters of inner brokers are built bottom-up."""
     backend = MemoryBackend(problem)
     report = on_progress or no_progress().update
     fractional, notes = run(method, problem, backend, seed, report, settings)
     filters = fit_to_leaves(problem, backend)
-    return Assignment(problem, method, backend.broker, filters, fractional=fractional, notes=notes)
+    return Assignment(
+        problem,
+        method,
+        backend.broker,
+        filters,
+        parameters=parameters_of(settings),
+        fractional=fractional,
+        notes=notes,
+    )
+
+
+def parameters_of(settings: Settings | None) -> dict[str, Any]:
+    """Return the parameters that an assignment records: the threshold, if one was given."""
+    return {"threshold": settings.threshold} if settings and settings.threshold else {}
 
 
 # From the publisher down, linear programs for each broker with several children.
 slp = partial(assign_in_memory, "slp")
 # Over all leaves at once. For comparison with `slp`, which it equals on a tree of one level.
 slp_leaves = partial(assign_in_memory, "slp-leaves")
+
+
+def slp_paper(problem: Problem, seed: int = 1, on_progress: OnProgress = None) -> Assignment:
+    """Assign by the paper's algorithm as printed, on a tree of one level."""
+    depth = int(problem.tree.depth.max())
+    if depth > 1:
+        raise InputError(
+            f"slp-paper is for one level of brokers, and this tree has {depth}: the paper leaves "
+            "several levels to a report that is not public. Use slp."
+        )
+    return assign_in_memory("slp-paper", problem, seed, on_progress)
 
 
 def yardstick(problem: Problem, seed: int = 1) -> tuple[float, int]:
@@ -68,11 +95,13 @@ def run(
     on_progress: ProgressCallback,
     settings: Settings | None,
 ) -> tuple[float | None, dict[str, Any]]:
-    """Move all subscribers of a backend to leaves, by slp or slp-leaves.
+    """Move all subscribers of a backend to leaves, by slp, slp-leaves or slp-paper.
 
     Return the value of the linear programs, None if there was none, and counts.
     """
-    tree, chosen, solved = problem.tree, settings or Settings(), []
+    tree, chosen = problem.tree, settings or Settings()
+    level_of = AsPrinted if method == "slp-paper" else OneLevel
+    solved: list[Solved] = []
     n_levels = int(tree.depth.max()) if method == "slp" else 1
     whole, done, size = problem.n_subscribers * n_levels, 0, 0
 
@@ -84,27 +113,27 @@ def run(
         if len(children) == 1 and size:
             backend.move(backend.subscribers([broker]), partial(_constant, broker=children[0]))
         elif size:
-            members = backend.members([broker], target_of_leaf)
+            members = backend.members([broker], target_of_leaf, chosen.threshold)
             fair, own_seed = fair_loads(problem, target_of_leaf), int(stream(seed, broker)) >> 1
-            level = OneLevel(problem, members, fair, chosen, own_seed, part_done)
-            partition, relaxed = level.divide()
-            solved.append(relaxed)
+            level = level_of(problem, members, fair, chosen, own_seed, part_done)
+            partition, programs = level.divide()
+            solved.append(programs)
             brokers = np.array([*children, -1], np.int32)
             backend.move(members, partial(_child, partition=partition, brokers=brokers))
         done += size
     n_stuck = backend.count(-1)
     counts = {**_counts(solved), "repaired": n_stuck, "overloaded": repair(problem, backend)}
-    return sum(relaxed.fraction.value for relaxed in solved) if solved else None, counts
+    return sum(one.value for one in solved) if solved else None, counts
 
 
-def _counts(solved: Sequence[Relaxed]) -> dict[str, Any]:
+def _counts(solved: Sequence[Solved]) -> dict[str, Any]:
     """Sum up the linear programs of a run."""
     return {
-        "n_linear_programs": sum(relaxed.program.n_solved for relaxed in solved),
+        "n_linear_programs": sum(one.n_programs for one in solved),
         "n_divisions": len(solved),
-        "n_cover_rows": sum(relaxed.program.n_cover_rows for relaxed in solved),
-        "n_candidate_boxes": max((relaxed.boxes.size for relaxed in solved), default=0),
-        "sample_overload": sum(relaxed.fraction.overload for relaxed in solved),
+        "n_cover_rows": sum(one.n_cover_rows for one in solved),
+        "n_candidate_boxes": max((one.n_boxes for one in solved), default=0),
+        "sample_overload": sum(one.overload for one in solved),
     }
 
 
@@ -130,7 +159,7 @@ def _all_at_once(tree: BrokerTree) -> Iterator[Step]:
     yield tree.publisher, tree.leaves.tolist(), np.arange(len(tree.leaves))
 
 
-STEPS = {"slp": _level_by_level, "slp-leaves": _all_at_once}
+STEPS = {"slp": _level_by_level, "slp-leaves": _all_at_once, "slp-paper": _all_at_once}
 
 
 def _constant(rows: SubscriberRows, broker: int) -> Ints:

@@ -1,7 +1,7 @@
-"""Members: subscribers that are to be divided among targets, and the questions asked of them.
+"""Members: subscribers that are to be divided among targets, and what is counted of them.
 
-Ints are the children of a broker, or all leaves. Each question is a function of a batch and a
-way to combine results, so it has the same answer in memory and on Spark.
+Targets are the children of a broker, or all leaves. Each count is a function of a batch and a way
+to combine results, so it is the same in memory and on Spark.
 
 Which members of a group go to which target is decided by counts. The members of a group are ordered
 by cell of a Hilbert curve, then by id, and each target takes a run of them, its share. Only in
@@ -41,12 +41,17 @@ Corners = TypeVar("Corners", Boxes, Frame)
 
 
 def members_of(
-    rows: SubscriberRows, leaves: Leaves, target_of_leaf: Longs, frame: Frame
+    rows: SubscriberRows, leaves: Leaves, target_of_leaf: Longs, threshold: float, frame: Frame
 ) -> Members:
-    """Return subscribers as members; a target is in time if one of its leaves is."""
-    n_targets = int(target_of_leaf.max()) + 1
-    targets = np.zeros((rows.size, -(-n_targets // 64)), np.uint64)
-    join_leaves(leaves.in_time(rows), target_of_leaf, targets)
+    """Return subscribers as members; a target is in time if enough of its leaves are.
+
+    A share `threshold` of them is enough, but at least one; see `join_leaves` for members that no
+    target has as many for.
+    """
+    n_leaves = np.bincount(target_of_leaf[target_of_leaf >= 0])
+    least = np.maximum(1, np.ceil(threshold * n_leaves - 1e-9)).astype(np.int64)
+    targets = np.zeros((rows.size, -(-len(n_leaves) // 64)), np.uint64)
+    join_leaves(leaves.in_time(rows), target_of_leaf, least, targets)
     columns = *rows.columns, targets, box_keys(rows.low, rows.high, frame)
     return Members(*columns)
 

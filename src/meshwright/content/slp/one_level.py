@@ -23,6 +23,7 @@ from meshwright.content.slp.candidates import candidate_boxes, grow_splits
 from meshwright.content.slp.members import Members, MemberTable, Partition, TargetFilters
 from meshwright.content.slp.program import Fraction, Program
 from meshwright.content.slp.rounding import PlacedSample, complete, filters_of, round_up
+from meshwright.errors import InputError
 from meshwright.model.problem import ProblemSummary
 from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.runtime.progress import ProgressCallback
@@ -47,6 +48,13 @@ class Settings:
     roundings: int = 6  # of the fractional solution
     finalists: int = 2  # best roundings that are tightened
     tightenings: int = 8  # times that filters are fitted and pruned again, at most
+    threshold: float = 0.0  # share of a child's leaves in time that makes the child so; 0: one leaf
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise InputError(
+                f"--threshold is {self.threshold}; give a share of leaves, from 0 to 1."
+            )
 
 
 class Relaxed(NamedTuple):
@@ -58,6 +66,16 @@ class Relaxed(NamedTuple):
     fraction: Fraction
     reference: Members  # the sample that boxes are made for
     n_rows: int  # members that the program has rows of
+
+
+class Solved(NamedTuple):
+    """The linear programs of one division."""
+
+    value: float  # of the last one
+    overload: float  # subscribers of its load sample that no target has room for
+    n_programs: int
+    n_cover_rows: int
+    n_boxes: int  # candidates of the last one
 
 
 class Division(NamedTuple):
@@ -81,12 +99,12 @@ class OneLevel:
     seed: int
     on_progress: ProgressCallback
 
-    def divide(self) -> tuple[Partition, Relaxed]:
+    def divide(self) -> tuple[Partition, Solved]:
         """Return the best division found; members that find no place have no target."""
         relaxed = self.relax()
         found = []
         for number, taken in enumerate(self._roundings(relaxed)):
-            found.append(self._place(filters_of(taken, relaxed.boxes, self.settings.epsilon)))
+            found.append(self.place(filters_of(taken, relaxed.boxes, self.settings.epsilon)))
             self.on_progress(0.6 + 0.2 * (number + 1) / self.settings.roundings)
         found.sort(key=attrgetter("rank"))
         best = found[0]
@@ -94,7 +112,9 @@ class OneLevel:
             tight = self._tighten(division, relaxed.reference)
             best = min(best, tight, key=attrgetter("rank"))
             self.on_progress(0.8 + 0.2 * (number + 1) / self.settings.finalists)
-        return best.partition, relaxed
+        program, fraction = relaxed.program, relaxed.fraction
+        counts = program.n_solved, program.n_cover_rows, relaxed.boxes.size
+        return best.partition, Solved(fraction.value, fraction.overload, *counts)
 
     def relax(self) -> Relaxed:
         """Solve the linear program, with more rows each time, until rounding covers nearly all."""
@@ -165,7 +185,7 @@ class OneLevel:
                 return taken
             taken = complete(taken, boxes, volume, some)
 
-    def _place(self, filters: TargetFilters) -> Division:
+    def place(self, filters: TargetFilters) -> Division:
         """Place all members by maximum flow, at a load factor that grows from beta to beta_max."""
         problem, density = self.problem, self.problem.density_table
         cells = members.count_cells(self.table, filters.covering, filters.boxes.low.shape[1])
@@ -201,7 +221,7 @@ class OneLevel:
             kept = self._cover_all(placed.taken, boxes, volume, 0.0)
             if (kept == taken).all():
                 return division
-            other = self._place(filters_of(kept, boxes, 0.0))
+            other = self.place(filters_of(kept, boxes, 0.0))
             if other.rank >= division.rank:
                 return division
             division = other

@@ -41,6 +41,8 @@ class Fraction(NamedTuple):
 class Program:
     """A linear program that grows by rows; `solve` continues from the last solution."""
 
+    most_over = highspy.kHighsInf  # of s: by how much a target may exceed its load
+
     def __init__(
         self,
         boxes: Boxes,
@@ -104,7 +106,7 @@ class Program:
         model.num_row_, model.num_col_ = matrix.shape
         model.col_cost_ = np.concatenate((self._volume[self.box], np.zeros(n_x), np.ones(n)))
         model.col_lower_ = np.zeros(matrix.shape[1])
-        model.col_upper_ = np.concatenate((np.ones(n_y + n_x), np.full(n, infinite)))
+        model.col_upper_ = np.concatenate((np.ones(n_y + n_x), np.full(n, self.most_over)))
         low, no_limit = np.full(n, -infinite), np.full(n_load, infinite)
         model.row_lower_ = np.concatenate((low, np.ones(n_load), low, np.full(n_x, -infinite)))
         model.row_upper_ = np.concatenate((np.full(n, float(alpha)), no_limit, room, np.zeros(n_x)))
@@ -151,6 +153,12 @@ class Program:
         share[self.target, self.box] = y
         value = float((self._volume[self.box] * y).sum()) * self._scale
         return Fraction(value, float(values[len(values) - self._n_targets :].sum()), share)
+
+
+class HardProgram(Program):
+    """The program with (C3) as printed: no target may exceed its load, so it can be infeasible."""
+
+    most_over = 0.0
 
 
 def distinct_columns(

@@ -23,8 +23,8 @@ from meshwright.content.check import Attached, Faults, Report, faults_task, repo
 from meshwright.content.dataset import publish
 from meshwright.content.measures import Measures, Service, measures_of, serve
 from meshwright.content.obstacle import obstacle_of
-from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS
-from meshwright.content.slp.down_the_tree import fit_to_leaves, run
+from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, refuse_damaged
+from meshwright.content.slp.down_the_tree import fit_to_leaves, parameters_of, run
 from meshwright.content.slp.members import Members, around_both, frame_of_rows, members_of
 from meshwright.content.slp.one_level import Settings
 from meshwright.content.spark_subscribers import SparkTable, schema_of
@@ -37,7 +37,7 @@ from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
-from meshwright.storage import Manifest, Staging, staging
+from meshwright.storage import Manifest, Staging, spark_reads, staging
 
 N_STEPS = 4
 PARTITION_SUBSCRIBERS = 500_000  # at most: about 50 MB of a task
@@ -69,7 +69,13 @@ def assign_on_spark(
     if stored.n_subscribers == 0:
         raise InputError("the problem has no subscriber; there is nothing to assign.")
     watch = Stopwatch()
-    with staging(Path(out), "assignment", force=force) as stage:
+    with (
+        staging(Path(out), "assignment", force=force) as stage,
+        spark_reads(stored.subscribers_table),
+    ):
+        refuse_damaged(
+            read_parquet(spark, stored.subscribers_table, schema=SUBSCRIBER_ROWS), stored
+        )
         backend = SparkBackend(spark, stored, stage, partitions)
         with progress.step(f"assigning with {method} on Spark"):
             fractional, notes = run(method, stored, backend, seed, progress.update, settings)
@@ -90,7 +96,7 @@ def assign_on_spark(
             problem=stored,
             method=method,
             filters=filters,
-            parameters={"seed": seed},
+            parameters={**parameters_of(settings), "seed": seed},
             fractional=fractional,
             notes=notes,
             seconds=seconds,
@@ -104,8 +110,7 @@ def assign_on_spark(
 
 def subscribers(spark: SparkSession, problem: StoredProblem) -> DataFrame:
     """Return the table of subscribers of a problem, with the delay that holds for all if given."""
-    path = problem.tables / "subscribers.parquet"
-    rows = read_parquet(spark, path, schema=SUBSCRIBER_ROWS)
+    rows = read_parquet(spark, problem.subscribers_table, schema=SUBSCRIBER_ROWS)
     delay = problem.max_delay
     return rows if delay is None else rows.withColumn("max_delay", F.lit(float(delay)))
 
@@ -151,13 +156,20 @@ class SparkBackend:
         size = sum(map(self.count, brokers))
         return SparkTable(rows, SubscriberRows, size, self._stage.scratch)
 
-    def members(self, brokers: Sequence[int], target_of_leaf: Longs) -> SparkTable[Members]:
+    def members(
+        self, brokers: Sequence[int], target_of_leaf: Longs, threshold: float = 0.0
+    ) -> SparkTable[Members]:
         """Return the subscribers at some brokers as members, written to a table."""
         rows = self.subscribers(brokers)
         frame = rows.reduce(frame_of_rows, around_both)
         path = self._stage.scratch(f"members-{uuid4().hex}")
-        leaves = leaves_of(self._problem)
-        prepare = partial(members_of, leaves=leaves, target_of_leaf=target_of_leaf, frame=frame)
+        prepare = partial(
+            members_of,
+            leaves=leaves_of(self._problem),
+            target_of_leaf=target_of_leaf,
+            threshold=threshold,
+            frame=frame,
+        )
         rows.mapped_to(Members, prepare, path)
         self._prepared.append(path)
         written = read_parquet(self._spark, path, schema=schema_of(Members))

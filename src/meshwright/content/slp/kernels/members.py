@@ -33,11 +33,11 @@ def enclose(members, splits, boxes):
 def cover(members, filters, span, out):
     """Write to `out` the targets in time that have a box around each member.
 
-    For the members from span[0] to span[1]. `members` is (low, high, targets), `filters` a
+    For the members of `span`, (first, last). `members` is (low, high, targets), `filters` a
     `TargetFilters`; `out` has rows of bits as `targets` has, uint64[n, words], bit i for target i.
     """
-    low, high, targets = members
-    for j in range(span[0], span[1]):
+    (low, high, targets), (first, last) = members, span
+    for j in range(first, last):
         for word in range(targets.shape[1]):
             out[j, word] = np.uint64(0)
         for b in range(len(filters.owners)):
@@ -51,15 +51,25 @@ def cover(members, filters, span, out):
             out[j, word] &= targets[j, word]
 
 
-@kernel
-def join_leaves(in_time, target_of_leaf, out):
-    """Write the targets, as bits, that the leaves in time belong to (target -1: to none)."""
+@maker
+def join_leaves(in_time, target_of_leaf, least, out):
+    """Write the targets, as bits, with at least `least` leaves in time, int64[n_targets].
+
+    `target_of_leaf` gives the target of each leaf, -1 for none. For members that no target has as
+    many leaves for, those with any leaf in time are written.
+    """
+    counts = np.zeros(len(least), np.int64)  # leaves in time of one member, by target
     for j in range(len(in_time)):
-        for word in range(out.shape[1]):
-            out[j, word] = np.uint64(0)
+        counts[:] = 0
         for i in range(len(target_of_leaf)):
             target = target_of_leaf[i]
             if target >= 0 and (in_time[j, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
+                counts[target] += 1
+        enough = (counts >= least).any()
+        for word in range(out.shape[1]):
+            out[j, word] = np.uint64(0)
+        for target in range(len(least)):
+            if counts[target] >= (least[target] if enough else 1):
                 out[j, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
 
 

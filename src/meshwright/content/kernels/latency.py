@@ -1,4 +1,4 @@
-"""Latencies from the publisher through each leaf to subscribers.
+"""Latencies from the publisher through each leaf to subscribers, and the nearest leaves.
 
 `leaf_location` is float64[leaves, network dimensions]; `leaf_down` is float64[leaves], the latency
 from the publisher down to each leaf (0 where only the last hop is bounded). `location` is
@@ -79,3 +79,31 @@ def delays(location, leaf_location, leaf_down, leaf_of, out):
             out[j] = at / least - 1.0
         else:
             out[j] = 0.0 if at <= 0.0 else np.inf
+
+
+@kernel
+def nearest_with_room(location, leaf_location, limits, loads, out):
+    """Write the nearest leaf with room of each subscriber in turn, and add to the loads.
+
+    Limits and loads are int64[leaves], out int32[subscribers]. Of equally near leaves the smaller
+    id counts. Returns how many found all full and went to the nearest all the same.
+    """
+    n_overloaded = 0
+    for j in range(len(location)):
+        nearest, least = -1, np.inf
+        leaf, least_with_room = -1, np.inf
+        for i in range(leaf_location.shape[0]):
+            square = 0.0
+            for k in range(location.shape[1]):
+                step = location[j, k] - leaf_location[i, k]
+                square += step * step
+            if square < least:
+                nearest, least = i, square
+            if square < least_with_room and loads[i] < limits[i]:
+                leaf, least_with_room = i, square
+        if leaf < 0:
+            leaf = nearest
+            n_overloaded += 1
+        out[j] = leaf
+        loads[leaf] += 1
+    return n_overloaded

@@ -1,1 +1,0 @@
-"""Loops over subscribers and the leaves in reach of them."""
