@@ -27,7 +27,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
 
 METHODS = ("gm", "minmax", "low", "gpa", "gpm", "cd", "cd1", "cd2")
-EDGE_CONTRIB = "benchmarks.baselines.edge_contrib"
+EDGE_CONTRIB = "papers.edge_contrib"
 # With the method after a colon, as in edge-contrib:minmax.
 REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
     "edge-contrib": (EDGE_CONTRIB, {}),

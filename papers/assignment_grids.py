@@ -7,9 +7,13 @@ from typing import Any
 from papers.chart import Panel, Series, beside_paper, distribution, draw, quartiles
 from papers.findings import mean, values, where
 from papers.model import Cell, Row, Rows
-from papers.partial_grids import seeds
 
 MEASURE = "measure_assignment:assigned"
+WORKLOADS = 2  # raise it when the workload sets change: older cells are then measured again
+# The paper's networks allow its desired load factors: those of sets 1 and 2 and the tight setting
+# were chosen above the least. Of the seeds from 1 on, 5 to 9 are the first whose networks do, in
+# every setting at the paper's size; of these, 7 is the first that does at ours, too.
+SEEDS = {True: (5, 6, 7, 8, 9), False: (7,)}  # full, default
 SET_1 = {
     "IS:L BI:L": {"skew": "low", "broad": "low"},
     "IS:H BI:L": {"skew": "high", "broad": "low"},
@@ -27,9 +31,11 @@ LABELS = {
     "balance": "Balance",
     "gr-evict-now": "Gr, evict now",
     "gr-evict-later": "Gr, evict later",
+    "slp-paper": "SLP as printed",
 }
 SEVEN = tuple(LABELS)[:7]
-EVICTING = tuple(LABELS)[7:]
+EVICTING = tuple(LABELS)[7:9]
+PRINTED = ("slp-paper", "slp", "gr-star")
 KEPT = ("slp", "gr-star", "gr")
 ONE_LEVEL = ({"subscribers": 100_000, "brokers": 100}, {"subscribers": 10_000, "brokers": 30})
 SEVERAL = (
@@ -41,10 +47,11 @@ CROWDS = ((100_000, 200_000, 400_000, 700_000, 1_000_000), (2_500, 5_000, 10_000
 SWEEPS: dict[str, tuple[str, tuple[float, ...], float]] = {  # setting, values, default
     "sample": ("load_sample", (3, 5, 10, 20), 10),
     "super": ("clusters", (3, 5, 8, 12), 5),
-    "threshold": ("rest", (0.0001, 0.001, 0.01, 0.05), 0.001),
+    "threshold": ("threshold", (0, 0.1, 0.25, 0.5), 0),
 }
 ONE_SIZE = "10,000 subscribers, 30 brokers"
 ONE_FULL = "100,000 subscribers, 100 brokers"
+SMALL_SIZE = "500 subscribers, 10 brokers"
 MANY_SIZE = "10,000 subscribers, 60 brokers on several levels, out-degree 8"
 MANY_FULL = "100,000 subscribers, 200 brokers on several levels, out-degree 15"
 CORNER = {"bandwidth": "bandwidth", "delay_rms": "RMS delay", "load_stdev": "load STDEV"}
@@ -55,13 +62,14 @@ def cells_of(
 ) -> list[Cell]:
     """Return the cells of methods on one workload; slp in tasks of its own, since it is slow."""
     found = []
-    for seed in seeds(full):
+    for seed in SEEDS[full]:
         workload = {**arguments, "seed": seed}
         group = json.dumps(workload, sort_keys=True)
         share = arguments["subscribers"] / 10_000 * arguments["brokers"] / 30
         for method in methods:
             slow = method.startswith("slp")
-            given = {"name": name, "workload": workload, "method": method, "seed": seed, **more}
+            given = {"name": name, "workload": workload, "method": method, "seed": seed}
+            given |= {"workloads": WORKLOADS, **more}
             cost = (8.0 if slow else 0.5) * share
             mine = f"{group} {json.dumps(more)}" if slow else f"{group} quick"
             found.append(Cell(MEASURE, given, mine, cost))
@@ -76,6 +84,17 @@ def one_level(
         cell
         for name, kind in kinds.items()
         for cell in cells_of(name, {**ONE_LEVEL[not full], **kind}, methods, full)
+    ]
+
+
+def as_printed(full: bool) -> list[Cell]:
+    """Return the grid of the paper's algorithm as printed: always small, and five seeds."""
+    del full
+    size: dict[str, Any] = {"subscribers": 500, "brokers": 10}
+    return [
+        cell
+        for name, kind in SET_1.items()
+        for cell in cells_of(name, {**size, **kind}, PRINTED, True)
     ]
 
 
@@ -228,7 +247,7 @@ def draw_delays(rows: Rows, title: str) -> str:
     """Return Fig. 7b: the delay of subscribers against their least latency."""
     panels = []
     for method in ("slp", "gr-star", "closest", "gr-no-latency"):
-        row = where(rows, method=method, seed=1)[0]
+        row = where(rows, method=method, seed=rows[0]["seed"])[0]
         points = list(zip(row["least_latency"], row["delays"], strict=True))
         series = [Series(LABELS[method], points)]
         panels.append(Panel(LABELS[method], "least latency", "delay", series, kind="points"))
@@ -239,7 +258,8 @@ def draw_loads(rows: Rows, title: str) -> str:
     """Return Figs. 7c and 9b: boxes of the brokers' loads."""
     panels = []
     for latency in values(rows, "workload_latency") or [None]:
-        mine = where(rows, seed=1, **({"workload_latency": latency} if latency else {}))
+        first = rows[0]["seed"]
+        mine = where(rows, seed=first, **({"workload_latency": latency} if latency else {}))
         series = [
             Series(LABELS[row["method"]], quartiles(row["loads"]))
             for method in LABELS
@@ -258,7 +278,7 @@ def draw_load_shares(rows: Rows, title: str) -> str:
     series = [
         Series(LABELS[method], distribution(row["loads"]))
         for method in KEPT
-        for row in where(rows, method=method, seed=1)
+        for row in where(rows, method=method, seed=rows[0]["seed"])
     ]
     return draw(title, "one seed", [Panel("", "load", "CDF", series)])
 
@@ -289,8 +309,7 @@ def draw_sweep(which: str) -> Callable[[Rows, str], str]:
 
     def figure(rows: Rows, title: str) -> str:
         series = [Series("SLP", by_value(rows, which))]
-        log = which == "threshold"
-        panel = Panel("", SWEEPS[which][0], "bandwidth", series, log_x=log)
+        panel = Panel("", SWEEPS[which][0], "bandwidth", series)
         return draw(title, "means over the seeds", [panel])
 
     return figure

@@ -104,7 +104,7 @@ def print_list(chosen: list[Experiment], *, json: bool) -> None:
         (one.size, "the same" if one.full_size == one.size else one.full_size) for one in chosen
     ]
     rows = [(one.id, one.what, *size) for one, size in zip(chosen, sizes, strict=True)]
-    print_table(("id", "what", "default size", "full size"), rows)
+    print_table(("id", "what", "default size", "full size"), rows, first_whole=True)
     for paper in dict.fromkeys(one.paper for one in chosen):
         print(f"{paper.key:<9} paper {paper.number}: {paper.title}")
     print(f"{len(chosen)} experiments, {sum(len(one.claims) for one in chosen)} claims")

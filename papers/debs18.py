@@ -1,45 +1,38 @@
-"""Paper 4: BeaConvey, Scribe and iScribe on small worlds."""
+"""Paper 4: BeaConvey, Scribe and iScribe on small worlds.
 
+The main experiments read the paper as it defines distance: clockwise, over fingers. Those named
+-both use links in both directions, which its footnote 1 allows, and those named -near divide ranges
+among all neighbours too. Slots in which no link gains are drawn at random in all of them;
+debs18-fill compares that with our choice by interest.
+"""
+
+from papers.debs18_figures import figures
 from papers.findings import at_most, mean
-from papers.model import Claim, Experiment
+from papers.model import Claim, Experiment, Kind
 from papers.partial_claims import spread_claims
 from papers.partial_grids import draw_spreads, spreads
-from papers.reasons import (
-    BOTH_WAYS,
-    GRAPH_DECIDES,
-    LONE_SUBSCRIBERS,
-    LONG_FINGERS,
-    OVERLAY_SHARE,
-    PUBLICATIONS,
-    STILL_APART,
-)
+from papers.reasons import GRAPH_DECIDES, LONG_FINGERS
 from papers.world_claims import (
-    alike_at_last,
-    at_most_topics,
-    both_fingers_help,
     change,
-    falls_with,
     fifth_to_two,
-    gaps_of_po,
     graph_claims,
-    less_on_same,
-    longest_by_po,
-    mean_over,
-    order_of,
+    less_by_interest,
+    line,
+    order_claims,
     overlay_share,
+    protocol_claims,
     ratio,
-    routing_order,
-    row,
+    shared_gain,
 )
 from papers.world_grids import (
     ALL_SYSTEMS,
+    AS_DEFINED,
+    BOTH,
     FINGERS,
-    against_base,
-    by_nodes,
-    by_topics,
+    NEIGHBOURS,
+    by_fill,
     draw_bars,
-    draw_families,
-    draw_nodes,
+    draw_fills,
     on_both,
     on_graph,
 )
@@ -78,9 +71,6 @@ TABLE_5 = {
 }
 
 SAMPLES = "samples of 1,000 and 10,000 nodes, 10,000 publications"
-RINGS = "1,023 nodes, 1,000 to 10,000 topics, 20 subscriptions, 10,000 publications"
-SIZES = "1,000 to 10,000 nodes, 2,000 topics, 20 subscriptions, 10,000 publications"
-T, V = "workload_topics", "workload_nodes"
 
 EXPERIMENTS = (
     Experiment(
@@ -95,25 +85,25 @@ EXPERIMENTS = (
     Experiment(
         "debs18-table3",
         "systems against Scribe(-) on FB",
-        on_graph("fb", ALL_SYSTEMS),
+        on_graph("fb", ALL_SYSTEMS, AS_DEFINED),
         draw_bars({system: {"fb": ratios} for system, ratios in TABLE_3.items()}),
         SAMPLES,
         SAMPLES,
         [
             *graph_claims("fb", TABLE_3),
-            ratio(
-                "FB1K: share of the gain in overhead that comes from the overlay, %",
+            shared_gain(
+                "FB1K: share of the gain in overhead that comes from the overlay",
                 78.0,
                 lambda rows: overlay_share(rows, workload_nodes=1000),
                 GRAPH_DECIDES,
-                "{:.1f}",
+                Kind.PRIVATE,
             ),
-            ratio(
-                "FB1K: share of the gain in overhead that comes from the routing, %",
+            shared_gain(
+                "FB1K: share of the gain in overhead that comes from the routing",
                 22.0,
                 lambda rows: 100 - overlay_share(rows, workload_nodes=1000),
                 GRAPH_DECIDES,
-                "{:.1f}",
+                Kind.PRIVATE,
             ),
             Claim(
                 "FB10K: seconds to compute the overlay SL, at most",
@@ -122,13 +112,14 @@ EXPERIMENTS = (
                     mean(rows, "seconds", overlay="SL", workload_nodes=10_000), 888.0, "{:.1f} s"
                 ),
                 at_default=True,
+                kind=Kind.HARDWARE,
             ),
         ],
     ),
     Experiment(
         "debs18-table4",
         "systems against Scribe(-) on TW",
-        on_graph("tw", ALL_SYSTEMS),
+        on_graph("tw", ALL_SYSTEMS, AS_DEFINED),
         draw_bars({system: {"tw": ratios} for system, ratios in TABLE_4.items()}),
         SAMPLES,
         SAMPLES,
@@ -140,6 +131,7 @@ EXPERIMENTS = (
                     paper,
                     change(overlay, workload_nodes=10_000),
                     why,
+                    kind=Kind.PRIVATE,
                 )
                 for overlay, paper, why in (
                     ("S", -0.345, GRAPH_DECIDES),
@@ -153,158 +145,72 @@ EXPERIMENTS = (
                     mean(rows, "seconds", overlay="SL", workload_nodes=10_000), 1164.0, "{:.1f} s"
                 ),
                 at_default=True,
+                kind=Kind.HARDWARE,
             ),
         ],
     ),
     Experiment(
         "debs18-table5",
         "BeaConvey(SL) with Pie, Po and Pal against Scribe(-)",
-        on_both,
+        on_both(AS_DEFINED),
         draw_bars(TABLE_5),
         SAMPLES,
         SAMPLES,
         [
             *[
-                row(graph, system, ratios, fingers)
+                claim
                 for fingers in FINGERS
                 for system, graphs in TABLE_5.items()
                 if system[1] != "pie"
                 for graph, ratios in graphs.items()
+                for claim in line(graph, system, ratios, fingers)
             ],
-            Claim(
-                "Po has the least overhead, then Pie, then Pal",
-                "on FB and TW, 1K and 10K",
-                routing_order,
-                GRAPH_DECIDES,
-                at_default=True,
-            ),
-            Claim(
-                "Po has the longest average path",
-                "on FB and TW, 1K and 10K",
-                longest_by_po(("workload_graph", "workload_nodes"), ("hops_mean",)),
-                GRAPH_DECIDES,
-                at_default=True,
-            ),
-            Claim(
-                "Overhead of BeaConvey(SL), Pie and Po, of Scribe(-)'s (the paper's introduction)",
-                "20% to 40%",
-                fifth_to_two,
-                GRAPH_DECIDES,
-                at_default=True,
-            ),
+            *protocol_claims(),
+            *fifth_to_two(),
         ],
     ),
+    *figures(AS_DEFINED),
+    *[
+        Experiment(
+            f"debs18-{table}{BOTH.suffix}",
+            f"systems against Scribe(-) on {graph.upper()}{BOTH.words}",
+            on_graph(graph, ALL_SYSTEMS, BOTH),
+            draw_bars({system: {graph: ratios} for system, ratios in paper.items()}),
+            SAMPLES,
+            SAMPLES,
+            order_claims(graph),
+        )
+        for table, graph, paper in (("table3", "fb", TABLE_3), ("table4", "tw", TABLE_4))
+    ],
     Experiment(
-        "debs18-fig4",
-        "overhead against topics, Zipf",
-        by_topics("zipf"),
-        draw_families("overhead", "overhead against Scribe(-)"),
-        RINGS,
-        RINGS,
-        [
-            ratio("BeaConvey(SL, Pie) against Scribe(-), mean over topics", 0.594,
-                   mean_over("overhead", "SL", "pie", T)),
-            Claim("BeaConvey has less overhead than Scribe and iScribe on the same overlay",
-                  "at every point", less_on_same("overhead"), PUBLICATIONS, at_default=True),
-            Claim("Both kinds of fingers help: (SL) below (S) and (L), both below (-)",
-                  "at every point", both_fingers_help, PUBLICATIONS, at_default=True),
-            Claim("Short fingers matter more: BeaConvey(S) below BeaConvey(L)",
-                  "at every point", order_of(("S", "pie"), ("L", "pie")), PUBLICATIONS,
-                  at_default=True),
-        ],
+        f"debs18-table5{BOTH.suffix}",
+        f"BeaConvey(SL) with Pie, Po and Pal against Scribe(-){BOTH.words}",
+        on_both(BOTH),
+        draw_bars(TABLE_5),
+        SAMPLES,
+        SAMPLES,
+        protocol_claims(),
     ),
+    *figures(BOTH),
+    *figures(NEIGHBOURS),
     Experiment(
-        "debs18-fig5",
-        "average path against topics, Zipf",
-        by_topics("zipf"),
-        draw_families("hops_mean", "path against Scribe(-)"),
-        RINGS,
-        RINGS,
-        [
-            ratio("Mean path of BeaConvey(SL, Pie)", 4.88,
-                   lambda rows: mean(rows, "hops_mean", overlay="SL", method="pie"), BOTH_WAYS,
-                   "{:.2f}"),
-            ratio("Mean path of Scribe(-)", 7.20,
-                   lambda rows: mean(rows, "hops_mean", overlay="-", method="scribe"), BOTH_WAYS,
-                   "{:.2f}"),
-            Claim("BeaConvey has the shortest paths on the same overlay", "at every point",
-                  less_on_same("hops_mean"), PUBLICATIONS, at_default=True),
-        ],
-    ),
-    Experiment(
-        "debs18-fig6",
-        "overhead against topics, Unif",
-        by_topics("unif"),
-        draw_families("overhead", "overhead against Scribe(-)"),
-        RINGS,
-        RINGS,
-        [
-            ratio("BeaConvey(SL, Pie) against Scribe(-) at 10,000 topics", 0.379,
-                   lambda rows: against_base(at_most_topics(rows), "overhead", "SL", "pie"),
-                   LONE_SUBSCRIBERS),
-            ratio("Of that gain, from the overlay, %", 5.1,
-                   lambda rows: overlay_share(at_most_topics(rows)), OVERLAY_SHARE, "{:.1f}"),
-            ratio("Of that gain, from the routing, %", 94.9,
-                   lambda rows: 100 - overlay_share(at_most_topics(rows)),
-                   form="{:.1f}"),
-            ratio("BeaConvey(L, Pie) against Scribe(-), mean over topics", 0.585,
-                   mean_over("overhead", "L", "pie", T)),
-            ratio("BeaConvey(S, Pie) against Scribe(-), mean over topics", 0.653,
-                   mean_over("overhead", "S", "pie", T)),
-            Claim("Long fingers matter more: BeaConvey(L) below BeaConvey(S)", "at every point",
-                  order_of(("L", "pie"), ("S", "pie")), PUBLICATIONS, at_default=True),
-            Claim("BeaConvey(SL, Pie) against Scribe(-) falls with topics, from each point to the "
-                  "next", "even more remarkable", falls_with(T, "overhead"), PUBLICATIONS,
-                  at_default=True),
-            Claim("Scribe's and iScribe's overlays differ less with the most topics than the "
-                  "fewest", "tend toward equality",
-                  alike_at_last("overhead", ("scribe", "iscribe")), PUBLICATIONS, at_default=True),
-        ],
-    ),
-    Experiment(
-        "debs18-fig7",
-        "average path against topics, Unif",
-        by_topics("unif"),
-        draw_families("hops_mean", "path against Scribe(-)"),
-        RINGS,
-        RINGS,
-        [
-            ratio("Mean path of BeaConvey(SL, Pie) against Scribe(-) at 10,000 topics", 0.5,
-                   lambda rows: against_base(at_most_topics(rows), "hops_mean", "SL", "pie")),
-            Claim("BeaConvey has the shortest paths on the same overlay", "better scalability",
-                  less_on_same("hops_mean"), PUBLICATIONS, at_default=True),
-            Claim("The ratio falls with topics, from each point to the next", "drops rapidly",
-                  falls_with(T, "hops_mean"), PUBLICATIONS, at_default=True),
-            Claim("Long fingers matter more: paths of BeaConvey(L) below those of BeaConvey(S)",
-                  "slightly more", order_of(("L", "pie"), ("S", "pie"), "hops_mean"), LONG_FINGERS,
-                  at_default=True),
-            Claim("The overlays of each family differ less with the most topics than the fewest",
-                  "gaps shrink", alike_at_last("hops_mean", ("pie", "scribe", "iscribe")),
-                  STILL_APART, at_default=True),
-        ],
-    ),
-    Experiment(
-        "debs18-fig8",
-        "Po, Pal and Pie against nodes, Unif",
-        by_nodes,
-        draw_nodes,
-        SIZES,
-        SIZES,
+        "debs18-fill",
+        "fingers without gain by interest, ours, and at random",
+        by_fill,
+        draw_fills,
+        f"{SAMPLES}; 1,023 nodes, 1,000 topics",
+        f"{SAMPLES}; 1,023 nodes, 1,000 topics",
         [
             *[
-                ratio(f"{routing.title()}: {what} against Scribe(-), mean over nodes", paper,
-                      mean_over(column, "SL", routing, V), why)
-                for column, what, papers, why in (
-                    ("overhead", "overhead", (0.592, 1.006, 0.835), PUBLICATIONS),
-                    ("hops_mean", "average path", (1.96, 1.3, 1.3), BOTH_WAYS),
-                    ("hops_max", "longest path", (6.61, 3.35, 3.80), BOTH_WAYS),
-                )
-                for routing, paper in zip(("po", "pal", "pie"), papers, strict=True)
+                less_by_interest(f"{graph.upper()}{nodes // 1000}K",
+                                 workload_graph=graph, workload_nodes=nodes)
+                for graph in ("fb", "tw")
+                for nodes in (1000, 10_000)
             ],
-            Claim("Po has the longest paths, on average and at most", "longest among all",
-                  longest_by_po((V,), ("hops_mean", "hops_max")), BOTH_WAYS, at_default=True),
-            Claim("The paths of Po, of Scribe(-)'s, are longer at the most nodes than the fewest",
-                  "gaps are increasing", gaps_of_po, BOTH_WAYS, at_default=True),
+            *[
+                less_by_interest(name.title(), workload_family=name)
+                for name in ("zipf", "unif")
+            ],
         ],
     ),
 )  # fmt: skip

@@ -4,8 +4,19 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from papers.findings import at_most, ends, mean, number, ordered, ratio_mean, trend, values, where
-from papers.model import Claim, Finding, Row, Rows
+from papers.findings import (
+    POINTS,
+    at_most,
+    ends,
+    mean,
+    number,
+    ordered,
+    ratio_mean,
+    trend,
+    values,
+    where,
+)
+from papers.model import Claim, Finding, Kind, Row, Rows
 from papers.reasons import EQUAL_SIZES, EQUAL_STARS, EVEN_TIES
 
 V, T, S = "workload_nodes", "workload_topics", "workload_low"
@@ -31,7 +42,7 @@ def percent_more(over: str, paper: float, base: str = "gm-id") -> Callable[[Rows
     def find(rows: Rows) -> Finding | None:
         rows = _last_topics(rows, over)
         ratio = ratio_mean(rows, "average_degree", over, "minmax", base)
-        return number(100 * (ratio - 1), paper, "{:.1f}% more")
+        return number(100 * (ratio - 1), paper, "{:.1f}% more", base=POINTS)
 
     return find
 
@@ -52,16 +63,40 @@ def stepwise(column: str, over: str, rising: dict[str, bool]) -> Callable[[Rows]
     return find
 
 
-def degrees_part(over: str, what: str, why: str = EQUAL_SIZES) -> Claim:
-    """Return the claim that the maximum degree falls for minmax and rises for GM."""
-    return Claim(
-        f"The maximum degree falls with {what} for MinMax-ODA and rises for GM, from each point "
-        "to the next",
-        "falls, rises",
-        stepwise("max_degree", over, {"minmax": False, "gm-id": True}),
-        why,
-        at_default=True,
-    )
+def degrees_part(over: str, what: str, why: str = EQUAL_SIZES) -> list[Claim]:
+    """Return the claims that the maximum degree falls for minmax and rises for GM."""
+    return [
+        Claim(
+            f"The maximum degree {words} with {what} for {name}, from each point to the next",
+            words,
+            stepwise("max_degree", over, {method: words == "rises"}),
+            why,
+            at_default=True,
+            kind=Kind.ORDERING,
+        )
+        for method, name, words in (("minmax", "MinMax-ODA", "falls"), ("gm-id", "GM", "rises"))
+    ]
+
+
+def ties_by_degree(column: str, over: str) -> Callable[[Rows], Finding | None]:
+    """Return the finding that GM has less of a column with ties by degree than by id."""
+
+    def find(rows: Rows) -> Finding | None:
+        rows = _last_topics(rows, over)
+        found = ordered(
+            (
+                mean(rows, column, method="gm-id", **{over: at}),
+                mean(rows, column, method="gm", **{over: at}),
+            )
+            for at in values(rows, over)
+        )
+        if found is None:
+            return None
+        ours, theirs = (ratio_mean(rows, column, over, m, "minmax") for m in ("gm", "gm-id"))
+        words = f"{ours:.2f} times MinMax-ODA's instead of {theirs:.2f}; less {found.ours}"
+        return replace(found, ours=words)
+
+    return find
 
 
 def larger_with_more_topics(rows: Rows) -> Finding | None:
@@ -83,9 +118,9 @@ def a_seventh(rows: Rows) -> Finding | None:
 def pair_claims(
     over: str, times: float, *, name: str, why: str = EQUAL_SIZES, even: str = EVEN_TIES
 ) -> list[Claim]:
-    """Return the claims on maximum degrees, with both tie rules; `even` is why the second differs.
+    """Return the claim on maximum degrees, and our improvement by ties by degree.
 
-    `why` is why the first does.
+    `why` is why the claim differs, `even` why the improvement is one.
     """
     return [
         Claim(
@@ -94,13 +129,15 @@ def pair_claims(
             times_as_large("max_degree", over, times),
             why,
             at_default=True,
+            kind=Kind.SYNTHETIC,
         ),
         Claim(
-            f"{name}: the same with GM's ties by degree",
-            f"{times:g} times",
-            times_as_large("max_degree", over, times, "gm"),
+            f"{name}: maximum degree of GM, ties by degree instead of by id",
+            f"{times:g} times MinMax-ODA's",
+            ties_by_degree("max_degree", over),
             even,
             at_default=True,
+            kind=Kind.IMPROVEMENT,
         ),
     ]
 
@@ -129,9 +166,9 @@ def _two(rows: Rows) -> Finding | None:
     found = [row["diameter"] for row in rows if _is_star(row)]
     if not found:
         return None
-    least, most = min(found), max(found)
-    words = "2 in every cell" if least == most == 2 else f"{least} to {most}"
-    return Finding(words, pairs=((least, 2.0), (2.0, most)))
+    furthest = max(found, key=lambda diameter: abs(diameter - 2))
+    words = "2 in every cell" if furthest == 2 else "{:.0f}, furthest from 2"
+    return number(furthest, 2.0, words)
 
 
 def _is_star(row: Row) -> bool:
@@ -168,6 +205,7 @@ def star_claims(
             stepwise("average_degree", over, dict.fromkeys(("gm-id", *CD), rising)),
             why,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
             "Every CD method needs at most 2.3 times the edges of GM",
@@ -175,6 +213,7 @@ def star_claims(
             lambda rows: at_most(most_of_all(rows), 2.3, "{:.2f} times"),
             why,
             at_default=True,
+            kind=Kind.SYNTHETIC,
         ),
         Claim(
             "CD-ODA-II needs at most so many times the edges of GM",
@@ -182,21 +221,37 @@ def star_claims(
             lambda rows: at_most(most(rows), times, "{:.2f} times"),
             why,
             at_default=True,
+            kind=Kind.SYNTHETIC,
         ),
         Claim(
             "CD-ODA-II improves on CD-ODA, on average",
             f"{cd:g}%",
-            lambda rows: number(over_cd(rows), cd, "{:.1f}%"),
+            lambda rows: number(over_cd(rows), cd, "{:.1f}%", base=POINTS),
             why,
             at_default=True,
+            kind=Kind.SYNTHETIC,
         ),
         Claim(
             "CD-ODA-II improves on CD-ODA-I, on average",
             f"{cd1:g}%",
-            lambda rows: number(over_cd1(rows), cd1, "{:.1f}%"),
+            lambda rows: number(over_cd1(rows), cd1, "{:.1f}%", base=POINTS),
             why,
             at_default=True,
+            kind=Kind.SYNTHETIC,
         ),
-        Claim("Every diameter of the CD methods is 2", "2", _two, at_default=True),
-        Claim("The diameter of GM is larger", "outperformed", _shorter(over), why, at_default=True),
+        Claim(
+            "Every diameter of the CD methods is 2",
+            "2",
+            _two,
+            at_default=True,
+            kind=Kind.ORDERING,
+        ),
+        Claim(
+            "The diameter of GM is larger",
+            "outperformed",
+            _shorter(over),
+            why,
+            at_default=True,
+            kind=Kind.ORDERING,
+        ),
     ]

@@ -1,16 +1,18 @@
 """Paper 3: the time of the fast methods as a share of the naive ones.
 
 The naive methods are ours too (`naive_greedy.py`), compiled by the same compiler, and choose the
-same edges; the share is of processor time.
+same edges; the share is of processor time. They keep components up to date, which the papers' do
+not: see `disc12_literal.py`.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from papers.chart import Panel, Series, draw
 from papers.findings import at_least, at_most, ends, mean, number, ordered, trend, values, where
-from papers.model import Cell, Claim, Experiment, Finding, Rows
+from papers.model import Cell, Claim, Experiment, Finding, Kind, Rows
 from papers.partial_grids import ALPHA, FAMILIES, TITLES, cell, seeds
 from papers.reasons import DENSE_PATHS, FAST_NAIVE, MORE_TOPICS, OTHER_PATH
 from papers.workloads import family
@@ -24,7 +26,8 @@ TEN = (10, 10)
 V, T, S = "workload_nodes", "workload_topics", "workload_low"
 
 
-def _drawn(name: str, nodes: int, topics: int, sizes: tuple[int, int], seed: int):  # type: ignore[no-untyped-def]
+def drawn(name: str, nodes: int, topics: int, sizes: tuple[int, int], seed: int) -> dict[str, Any]:
+    """Return the workload of a family, as paper 3 draws them."""
     return family(name, nodes, topics, sizes, seed, alpha=ALPHA if name == "zipf" else None)
 
 
@@ -38,14 +41,14 @@ def by_nodes(method: str) -> Callable[[bool], Sequence[Cell]]:
 
     def cells(full: bool) -> list[Cell]:
         found = [
-            cell(_drawn(name, nodes, 100, TEN, seed), method, seed,
+            cell(drawn(name, nodes, 100, TEN, seed), method, seed,
                  measure=MEASURE, cost=_cost(nodes, 10), naive=True)
             for seed in seeds(full)
             for name in FAMILIES
             for nodes in NODES[not full]
         ]  # fmt: skip
         fast = [
-            cell(_drawn("zipf", 1000, 100, TEN, seed), method, seed, measure=MEASURE, naive=False)
+            cell(drawn("zipf", 1000, 100, TEN, seed), method, seed, measure=MEASURE, naive=False)
             for seed in seeds(full)
         ]
         return [*found, *fast]
@@ -59,7 +62,7 @@ def by_topics(method: str) -> Callable[[bool], Sequence[Cell]]:
     def cells(full: bool) -> list[Cell]:
         nodes = FIXED_NODES[not full]
         return [
-            cell(_drawn(name, nodes, topics, TEN, seed), method, seed,
+            cell(drawn(name, nodes, topics, TEN, seed), method, seed,
                  measure=MEASURE, cost=_cost(nodes, 10), naive=True)
             for seed in seeds(full)
             for name in FAMILIES
@@ -75,7 +78,7 @@ def by_size(method: str) -> Callable[[bool], Sequence[Cell]]:
     def cells(full: bool) -> list[Cell]:
         nodes = FIXED_NODES[not full]
         return [
-            cell(_drawn(name, nodes, 200, (size, size), seed), method, seed,
+            cell(drawn(name, nodes, 200, (size, size), seed), method, seed,
                  measure=MEASURE, cost=_cost(nodes, size), naive=True)
             for seed in seeds(full)
             for name in FAMILIES
@@ -133,8 +136,12 @@ def _trend(over: str, *, rising: bool) -> Callable[[Rows], Finding | None]:
 def _limit(text: str, paper: float, find: Callable[[Rows], float], why: str = FAST_NAIVE) -> Claim:
     """Return the claim on a share in percent; a smaller one is faster still."""
     return Claim(
-        text, f"{paper:g}%", lambda rows: at_most(find(rows), paper, "{:.3g}%"), why
-    )  # fmt: skip
+        text,
+        f"{paper:g}%",
+        lambda rows: at_most(find(rows), paper, "{:.3g}%"),
+        why,
+        kind=Kind.SYNTHETIC,
+    )
 
 
 def _headlines() -> list[Claim]:
@@ -157,18 +164,21 @@ def _headlines() -> list[Claim]:
             "3.823 s",
             lambda rows: at_most(mean(rows, "seconds", naive=False), 3.823, "{:.3f} s"),
             at_default=True,
+            kind=Kind.HARDWARE,
         ),
         Claim(
             "1,000 nodes x 100 topics, Zipf: minutes of MinMax-ODA without the index (processor)",
             "over 555",
             lambda rows: at_least(mean(rows, "naive_cpu", **large) / 60, 555.0, "{:.2f}"),
             FAST_NAIVE,
+            kind=Kind.HARDWARE,
         ),
         Claim(
             "At 1,000 nodes it is so many times as fast, under Unif and Zipf",
             "over 1,000 times",
             lambda rows: at_least(speedup(rows), 1000.0, "{:,.0f} times at least"),
             FAST_NAIVE,
+            kind=Kind.SYNTHETIC,
         ),
         _limit("At most this share of the naive time, mean of all families and nodes", 0.37,
                over_all),
@@ -192,12 +202,19 @@ def _stable(name: str) -> list[Claim]:
         return at_most(max(found) / min(found), 1.2, words) if found else None
 
     return [
-        Claim(f"{TITLES[name]}: share above 50 subscriptions, mean", "0.02%", middle, FAST_NAIVE),
+        Claim(
+            f"{TITLES[name]}: share above 50 subscriptions, mean",
+            "0.02%",
+            middle,
+            FAST_NAIVE,
+            kind=Kind.SYNTHETIC,
+        ),
         Claim(
             f"{TITLES[name]}: the share is stable there (largest over smallest at most 1.2)",
             "stable",
             spread,
             DENSE_PATHS,
+            kind=Kind.ORDERING,
         ),
     ]
 
@@ -211,7 +228,7 @@ def _experiments(part: str, method: str, name: str, papers: dict[str, float]) ->
     ]  # fmt: skip
     rises = _trend(T, rising=True)
     text = "The share rises with the topics, from each point to the next"
-    topics.append(Claim(text, "rises", rises, MORE_TOPICS))
+    topics.append(Claim(text, "rises", rises, MORE_TOPICS, kind=Kind.ORDERING))
     if method == "low":
         topics.append(
             Claim(
@@ -221,6 +238,7 @@ def _experiments(part: str, method: str, name: str, papers: dict[str, float]) ->
                     (_average("unif", T)(rows), _average(f, T)(rows)) for f in ("zipf", "expo")
                 ),
                 FAST_NAIVE,
+                kind=Kind.ORDERING,
             )
         )
     nodes = []
@@ -232,7 +250,7 @@ def _experiments(part: str, method: str, name: str, papers: dict[str, float]) ->
                    _last(f, V)),
         ]  # fmt: skip
     text = "The share falls as nodes grow, from each point to the next"
-    nodes.append(Claim(text, "falls", _trend(V, rising=False), OTHER_PATH))
+    nodes.append(Claim(text, "falls", _trend(V, rising=False), OTHER_PATH, kind=Kind.ORDERING))
     if method == "minmax":
         nodes += _headlines()
     return [
@@ -269,6 +287,7 @@ def _experiments(part: str, method: str, name: str, papers: dict[str, float]) ->
                     "falls",
                     _trend(S, rising=False),
                     DENSE_PATHS,
+                    kind=Kind.ORDERING,
                 ),
                 *[claim for f in ("unif", "zipf") for claim in _stable(f)],
             ],

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Sequence
 
-from papers.findings import ends, mean, number, ordered, trend, values, where
-from papers.model import Claim, Finding, Rows
+from papers.findings import POINTS, ends, mean, number, ordered, trend, values, where
+from papers.model import Claim, Finding, Kind, Rows
 from papers.partial_claims import gap
 from papers.partial_grids import FAMILIES, RANKED, TITLES
 from papers.reasons import SPREAD_OF_SIZES
@@ -24,10 +24,11 @@ def per_family(
             f"{TITLES[name]}: {text}",
             f"{paper:g}",
             lambda rows, name=name, paper=paper: number(  # type: ignore[misc]
-                find(where(rows, workload_family=name)), paper, "{:.1f}"
+                find(where(rows, workload_family=name)), paper, "{:.1f}", base=POINTS
             ),
             why,
             at_default=at,
+            kind=Kind.SYNTHETIC,
         )
         for name, paper in zip(FAMILIES, papers, strict=True)
     ]
@@ -101,6 +102,7 @@ def eighty_by_skew(over: str, why: str, *, at: bool = False) -> list[Claim]:
             lambda rows: ordered((one, 0.8) for one in supports(rows, skewed)),
             why,
             at_default=at,
+            kind=Kind.SYNTHETIC,
         ),
         Claim(
             "GPA and GPM do not have it under Unif",
@@ -108,6 +110,7 @@ def eighty_by_skew(over: str, why: str, *, at: bool = False) -> list[Claim]:
             lambda rows: ordered((0.8, one) for one in supports(rows, even)),
             why,
             at_default=at,
+            kind=Kind.SYNTHETIC,
         ),
     ]
 
@@ -122,16 +125,27 @@ def gaps_shrink(rows: Rows) -> Finding | None:
     return ordered(pairs, "families")
 
 
-def topics_fall(rows: Rows) -> Finding | None:
-    """Return from where to where GPM falls with topics under Expo.
+def topics_fall(why: str) -> list[Claim]:
+    """Return the claims on the support of GPM with the fewest and the most topics, under Expo.
 
     The paper names no family; it is neither Zipf, which falls by 0.39 points, nor Unif, where GPM
     has 38.3% with more nodes and a larger degree.
     """
-    first, last = (100 * x for x in _fall(rows, "expo"))
-    if math.isnan(first):
-        return None
-    return Finding(f"{first:.1f}% to {last:.1f}%", ((first, 65.3), (last, 24.4)))
+
+    def find(place: int, paper: float) -> Callable[[Rows], Finding | None]:
+        return lambda rows: number(100 * _fall(rows, "expo")[place], paper, "{:.1f}%", base=POINTS)
+
+    return [
+        Claim(
+            f"GPM with {what} (Expo, as the paper's other figures tell)",
+            f"{paper}%",
+            find(place, paper),
+            why,
+            at_default=True,
+            kind=Kind.SYNTHETIC,
+        )
+        for place, what, paper in ((0, "1,000 topics", 65.3), (1, "10,000 topics", 24.4))
+    ]
 
 
 def _fall(rows: Rows, name: str) -> tuple[float, float]:
@@ -141,7 +155,7 @@ def _fall(rows: Rows, name: str) -> tuple[float, float]:
 def zipf_falls(rows: Rows) -> Finding | None:
     """Return by how much GPM falls with topics under Zipf."""
     first, last = _fall(rows, "zipf")
-    return number(100 * (first - last), 0.39, "{:.2f} points")
+    return number(100 * (first - last), 0.39, "{:.2f} points", base=POINTS)
 
 
 def zipf_falls_least(rows: Rows) -> Finding | None:

@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from papers.model import Finding, Rows
+from papers.model import Finding, Limit, Number, Rows
+
+POINTS = 10.0  # the base of percentages and of points
+SHARES = 0.1  # the base of shares of 1
 
 
 def where(rows: Rows, **wanted: Any) -> Rows:
@@ -38,19 +41,25 @@ def ratio_mean(rows: Rows, column: str, over: str, one: Any, other: Any, **kind:
     return math.fsum(ratios) / len(ratios) if ratios else math.nan
 
 
-def number(ours: float, paper: float, form: str = "{:.3g}") -> Finding | None:
-    """Return the finding on a number, or None if it was not measured."""
-    return None if math.isnan(ours) else Finding(form.format(ours), ((ours, paper),))
+def number(ours: float, paper: float, form: str = "{:.3g}", *, base: float = 0.0) -> Finding | None:
+    """Return the finding on a number, or None if it was not measured; `base` as in `Number`."""
+    return None if math.isnan(ours) else Finding(form.format(ours), Number(ours, paper, base))
 
 
-def at_most(ours: float, limit: float, form: str = "{:.3g}") -> Finding | None:
+def at_most(
+    ours: float, limit: float, form: str = "{:.3g}", *, base: float = 0.0
+) -> Finding | None:
     """Return the finding on an upper limit."""
-    return None if math.isnan(ours) else Finding(form.format(ours), pairs=((limit, ours),))
+    known = Limit(limit, ours, base)
+    return None if math.isnan(ours) else Finding(form.format(ours), limit=known)
 
 
-def at_least(ours: float, limit: float, form: str = "{:.3g}") -> Finding | None:
+def at_least(
+    ours: float, limit: float, form: str = "{:.3g}", *, base: float = 0.0
+) -> Finding | None:
     """Return the finding on a lower limit."""
-    return None if math.isnan(ours) else Finding(form.format(ours), pairs=((ours, limit),))
+    known = Limit(ours, limit, base)
+    return None if math.isnan(ours) else Finding(form.format(ours), limit=known)
 
 
 def ordered(pairs: Iterable[tuple[float, float]], what: str = "points") -> Finding | None:

@@ -1,72 +1,100 @@
-"""The ledger: one row per claim of a paper, with the paper's value, ours, and the verdict.
-
-A number holds within 5% of the paper's and is close within 20%. An ordering holds if the larger
-side is at least the smaller at every point, and is close if it is never short by more than 20%; a
-limit is an ordering against a constant. Below the paper's size, or on fewer than five seeds,
-nothing holds: it is close at best.
-"""
+"""The ledger: one row per claim of a paper, with the paper's value, ours, and the verdict."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from meshwright.errors import InputError
-from papers.model import FULL_SEEDS, Experiment, Finding, Rows
+from papers.model import FULL_SEEDS, Claim, Experiment, Kind, Limit, Number, Rows
 from papers.store import write_text
+from papers.verdict import DIFFERS, NOT_RUN, VERDICTS, Evidence, Point, verdict, weigh
 
-HOLDS, CLOSE, DIFFERS, NOT_RUN = "holds", "close", "differs", "not run"
-VERDICTS = (HOLDS, CLOSE, DIFFERS, NOT_RUN)
-WITHIN_HOLDS, WITHIN_CLOSE = 0.05, 0.20
-ROUNDING = 1e-9  # means of equal numbers may differ in the last digit
 UNEXPLAINED = "No reason was found yet."
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the ledger."""
+    """One row of the ledger.
+
+    `evidence` decides the verdict. It is None for a claim that was not run, and for one measured by
+    a run that kept only the words of its result; the page marks these.
+    """
 
     experiment: str
     what: str
     claim: str
+    kind: Kind
     paper: str
     ours: str
+    evidence: Evidence | None
     size: str
     seeds: int
     below: bool
     verdict: str
     why: str
 
+    @property
+    def words_only(self) -> bool:
+        """Whether the run that measured it kept only the words of its result."""
+        return self.evidence is None and self.verdict != NOT_RUN
+
 
 def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...]:
-    """Return the entries of an experiment's claims."""
+    """Return the entries of an experiment's claims; `rows` are those of its cells, in order."""
     entries = []
     seeds = experiment.seeds(full)
+    by_seed = _by_seed(experiment, rows, full=full)
     for claim in experiment.claims:
         at_paper_size = full or claim.at_default
-        finding = claim.find(rows)
+        weighed = weigh(claim, rows, by_seed)
+        ours, evidence = ("", None) if weighed is None else (weighed[0].ours, weighed[1])
         enough = seeds >= FULL_SEEDS
-        found = verdict(finding, at_paper_size=at_paper_size, enough_seeds=enough)
-        why = ""
-        if found == DIFFERS:
-            why = claim.why or UNEXPLAINED
-        elif found == NOT_RUN:
-            why = "its cells are part of --full only."
+        found = verdict(evidence, at_paper_size=at_paper_size, enough_seeds=enough)
         entries.append(
             Entry(
                 experiment=experiment.id,
                 what=experiment.what,
                 claim=claim.text,
+                kind=claim.kind,
                 paper=claim.paper,
-                ours="" if finding is None else finding.ours,
+                ours=ours,
+                evidence=evidence,
                 size=experiment.full_size if full else experiment.size,
                 seeds=seeds,
                 below=not at_paper_size,
                 verdict=found,
-                why=why,
+                why=_reason(claim, found, "its cells are part of --full only."),
             )
         )
     return tuple(entries)
+
+
+def _reason(claim: Claim, found: str, not_run: str) -> str:
+    """Return the reason that a row gives; `not_run` is that of a row without a result."""
+    if found == NOT_RUN:
+        return not_run
+    if claim.kind == Kind.IMPROVEMENT:
+        return claim.why
+    return (claim.why or UNEXPLAINED) if found == DIFFERS else ""
+
+
+def _by_seed(experiment: Experiment, rows: Rows, *, full: bool) -> list[Rows]:
+    """Return the rows of each seed; those of a point without random draws belong to all."""
+    cells = experiment.cells(full)
+    seeds: dict[str, set[Any]] = {}
+    for cell in cells:
+        seeds.setdefault(cell.point, set()).add(cell.given["seed"])
+    drawn = sorted(set().union(*(found for found in seeds.values() if len(found) > 1)))
+    return [
+        [
+            row
+            for cell, row in zip(cells, rows, strict=True)
+            if cell.given["seed"] == seed or len(seeds[cell.point]) == 1
+        ]
+        for seed in drawn
+    ]
 
 
 def merge(path: Path, entries: Sequence[Entry], *, keep_firmer: bool = False) -> list[Entry]:
@@ -81,11 +109,45 @@ def merge(path: Path, entries: Sequence[Entry], *, keep_firmer: bool = False) ->
     if keep_firmer:
         before = {_claim(entry): entry for entry in older}
         pairs = [(before.get(_claim(entry), entry), entry) for entry in entries]
-        entries = [old if _firmness(old) > _firmness(new) else new for old, new in pairs]
+        entries = [
+            replace(old, kind=new.kind, what=new.what) if _firmness(old) > _firmness(new) else new
+            for old, new in pairs
+        ]
     everything = _in_order([*kept, *entries])
-    text = json.dumps([asdict(entry) for entry in everything], indent=1, ensure_ascii=False)
-    write_text(path, text + "\n")
+    write_entries(path, everything)
     return everything
+
+
+def refresh(entries: Sequence[Entry]) -> list[Entry]:
+    """Return a row for every claim of the experiments, as they word, sort and explain it now.
+
+    Verdicts follow from the evidence that is kept. A claim without a row gets one that was not run.
+    """
+    from papers.registry import EXPERIMENTS
+
+    before = {_claim(entry): entry for entry in entries}
+    found = []
+    for experiment in EXPERIMENTS.values():
+        for claim in experiment.claims:
+            old = before.get((experiment.id, claim.text, claim.paper))
+            if old is None:
+                size, seeds = experiment.full_size, experiment.seeds(True)
+                old = Entry(experiment.id, experiment.what, claim.text, claim.kind, claim.paper,
+                            "", None, size, seeds, False, NOT_RUN, "")  # fmt: skip
+            now = old.verdict
+            if old.evidence is not None:
+                enough = old.seeds >= FULL_SEEDS
+                now = verdict(old.evidence, at_paper_size=not old.below, enough_seeds=enough)
+            why = _reason(claim, now, old.why or "its row is newer than the last run.")
+            what = experiment.what
+            found.append(replace(old, kind=claim.kind, what=what, verdict=now, why=why))
+    return found
+
+
+def write_entries(path: Path, entries: Sequence[Entry]) -> None:
+    """Write a ledger.json, a line per row."""
+    lines = (json.dumps(asdict(entry), ensure_ascii=False) for entry in entries)
+    write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _claim(entry: Entry) -> tuple[str, str, str]:
@@ -101,12 +163,25 @@ def read_ledger(path: Path) -> list[Entry]:
     if not path.is_file():
         return []
     try:
-        return [Entry(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (ValueError, TypeError) as error:
+        return [_entry(row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError, KeyError) as error:
         raise InputError(
             f"'{path}' is not a ledger ({error}). Move it away and run again; "
             "finished cells are kept."
         ) from None
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    known = row["evidence"]
+    evidence = None
+    if known is not None:
+        number, limit = known["number"], known["limit"]
+        evidence = Evidence(
+            None if number is None else Number(**number),
+            None if limit is None else Limit(**limit),
+            tuple(Point(*point) for point in known["points"]),
+        )
+    return Entry(**{**row, "kind": Kind(row["kind"]), "evidence": evidence})
 
 
 def _in_order(entries: list[Entry]) -> list[Entry]:
@@ -120,36 +195,3 @@ def _in_order(entries: list[Entry]) -> list[Entry]:
 def count(entries: Sequence[Entry]) -> dict[str, int]:
     """Return how many entries have each verdict."""
     return {name: sum(entry.verdict == name for entry in entries) for name in VERDICTS}
-
-
-def verdict(finding: Finding | None, *, at_paper_size: bool, enough_seeds: bool = True) -> str:
-    """Return the verdict on a claim.
-
-    Examples
-    --------
-    >>> verdict(Finding("0.97", ((0.97, 1.0),)), at_paper_size=True)
-    'holds'
-    >>> verdict(Finding("0.97", ((0.97, 1.0),)), at_paper_size=False)
-    'close'
-    >>> verdict(Finding("a below b", pairs=((1.0, 0.9), (0.7, 1.0))), at_paper_size=True)
-    'differs'
-    """
-    if finding is None:
-        return NOT_RUN
-    off = max((_off(ours, paper) for ours, paper in finding.numbers), default=0.0)
-    short = max((_lack(large, small) for large, small in finding.pairs), default=0.0)
-    if off <= WITHIN_HOLDS + ROUNDING and short <= ROUNDING:
-        return HOLDS if at_paper_size and enough_seeds else CLOSE
-    return CLOSE if max(off, short) <= WITHIN_CLOSE + ROUNDING else DIFFERS
-
-
-def _off(ours: float, paper: float) -> float:
-    """Return the distance from the paper's number, as a share of it."""
-    return abs(ours - paper) / abs(paper)
-
-
-def _lack(large: float, small: float) -> float:
-    """Return by how much the larger side falls short of the smaller, as a share of it."""
-    if large >= small:
-        return 0.0
-    return (small - large) / abs(small) if small else 1.0

@@ -59,7 +59,7 @@ def _problem(arguments: str) -> Problem:
 
 def scattered(assignment: Assignment) -> tuple[list[float], list[float]]:
     """Return the least latency and the delay of some subscribers, evenly spread over the ids."""
-    from meshwright.content.problem.kernels.latency import delays
+    from meshwright.content.kernels.latency import delays
 
     problem = assignment.problem
     step = max(1, problem.n_subscribers // SCATTERED)

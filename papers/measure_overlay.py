@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from meshwright.model.overlay import Overlay
-from meshwright.overlay import design
+from meshwright.overlay import complete_limits, design
 from papers.workloads import instance_of
 
 EDGE_BUDGET = ("gpa", "random-average")
@@ -29,6 +29,8 @@ def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     more: dict[str, Any] = {} if name == method else {"ties": "id"}
     if name in ("random-average", "random-max", "spidercast"):
         more["seed"] = given["seed"]
+    if given.get("k") is not None:
+        more["k"] = given["k"]
     found = design(instance, name, certify=False, **more, **budget)
     row = {
         "subscriptions": instance.n_subscriptions,
@@ -64,10 +66,13 @@ def _budget(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _complete(workload: str, place: str) -> tuple[int, int]:
-    """Return the edges and the maximum degree of the complete overlay by minmax."""
+    """Return the edges and the maximum degree of the complete overlay by minmax, as Eq. 36 has it.
+
+    Edges of gain 0, which Alg. 3 adds too, count in both.
+    """
     instance = instance_of(json.loads(workload), Path(place))
-    found = design(instance, "minmax", certify=False)
-    return found.n_edges, found.max_degree
+    limits = complete_limits(instance, "all")
+    return limits["max_edges"], limits["max_degree"]
 
 
 def largest_diameter(found: Overlay) -> int:

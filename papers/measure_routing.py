@@ -12,15 +12,21 @@ from meshwright.smallworld.routing.simulate import simulate
 from papers.workloads import instance_of
 
 METHODS = {"SL": "sl", "S": "s", "L": "l", "-": "none"}
-CHOICE = ("S", "-")  # the overlays whose long fingers are those of Chord or random
 
 
 def publish(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     """Return the overhead and the paths of publications, and the support of the overlay."""
     workload = json.dumps(given["workload"], sort_keys=True)
-    world = _world(workload, str(place), given["overlay"], given["fingers"], given["seed"])
+    kinds = {name: given[name] for name in ("fingers", "fill") if given[name] is not None}
+    options = json.dumps({**kinds, "seed": given["seed"]}, sort_keys=True)
+    world = _world(workload, str(place), given["overlay"], options)
     run = simulate(
-        world, given["method"], publications=given["publications"], seed=given["seed"]
+        world,
+        given["method"],
+        publications=given["publications"],
+        seed=given["seed"],
+        direction=given["direction"],
+        match=given["match"],
     ).totals
     return {
         "overhead": run["overhead"],
@@ -33,9 +39,8 @@ def publish(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _world(workload: str, place: str, overlay: str, fingers: str | None, seed: int) -> SmallWorld:
+def _world(workload: str, place: str, overlay: str, options: str) -> SmallWorld:
     instance = instance_of(json.loads(workload), Path(place))
-    kind = {"fingers": fingers} if overlay in CHOICE else {}
-    world = design(instance, METHODS[overlay], certify=False, seed=seed, **kind)
+    world = design(instance, METHODS[overlay], certify=False, **json.loads(options))
     assert isinstance(world, SmallWorld)
     return world

@@ -4,8 +4,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 
-from papers.findings import at_most, mean, number, ordered, ranking, where
-from papers.model import Claim, Finding, Rows
+from papers.findings import POINTS, SHARES, at_least, at_most, mean, number, ordered, ranking, where
+from papers.model import Claim, Finding, Kind, Rows
 from papers.partial_grids import LABELS, RANKED
 from papers.reasons import (
     DEGREE_BUDGET,
@@ -17,7 +17,7 @@ from papers.reasons import (
     SPIDER_GAP,
 )
 
-POINTS = "{:.1f} points"
+IN_POINTS = "{:.1f} points"
 
 
 def by_budget(rows: Rows) -> Rows:
@@ -46,26 +46,38 @@ def gap(rows: Rows, other: str, **kind: object) -> float:
                   - mean(rows, "support", method=other, **kind))  # fmt: skip
 
 
-def _edges_used(rows: Rows) -> Finding | None:
-    """Return the ratio, furthest from 1, of edges used to those allowed, at ratio 0.2."""
-    at = where(by_budget(rows), ratio=0.2)
-    allowed = mean(at, "edges", method="gpa")
-    used = {m: mean(at, "edges", method=m) / allowed for m in RANKED[1:]}
-    if any(math.isnan(value) for value in used.values()):
-        return None
-    worst = max(used.values(), key=lambda value: abs(math.log(value)))
-    words = ", ".join(f"{name} {value:.2f}" for name, value in used.items())
-    return Finding(f"of GPA's edges: {words}", ((worst, 1.0),))
+def _edges_used(method: str) -> Callable[[Rows], Finding | None]:
+    """Return the ratio of edges that a method uses to those of GPA, at ratio 0.2."""
+
+    def find(rows: Rows) -> Finding | None:
+        at = where(by_budget(rows), ratio=0.2)
+        used = mean(at, "edges", method=method) / mean(at, "edges", method="gpa")
+        return number(used, 1.0, "{:.2f} times")
+
+    return find
 
 
-def eighty(rows: Rows) -> Finding | None:
-    """Return whether the methods that look at interests have 80% support at ratio 0.2."""
-    at = where(by_budget(rows), ratio=0.2)
-    found = {LABELS[m]: mean(at, "support", method=m) for m in RANKED[:3]}
-    if any(math.isnan(value) for value in found.values()):
-        return None
-    words = ", ".join(f"{name} {value:.1%}" for name, value in found.items())
-    return Finding(f"{words} at ratio 0.2", pairs=tuple((value, 0.8) for value in found.values()))
+def eighty(
+    name: str, why: str, kind: Kind, pick: Callable[[Rows], Rows] = lambda rows: rows
+) -> list[Claim]:
+    """Return the claims that methods which look at interests have 80% support at ratio 0.2."""
+
+    def find(method: str) -> Callable[[Rows], Finding | None]:
+        return lambda rows: at_least(
+            percent(pick(rows), method, ratio=0.2), 80.0, "{:.1f}%", base=POINTS
+        )
+
+    return [
+        Claim(
+            f"{name}: 80% support by {LABELS[method]} with 20% of the budget",
+            "over 80%",
+            find(method),
+            why,
+            at_default=True,
+            kind=kind,
+        )
+        for method in RANKED[:3]
+    ]
 
 
 def _above_random(rows: Rows) -> Finding | None:
@@ -101,6 +113,7 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             ranked(by_budget, "ratio"),
             MORE_EDGES,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
             f"{name}: the same, all stopped at equal edges",
@@ -108,27 +121,27 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             ranked(by_equal_edges, "ratio"),
             MORE_EDGES,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
-        Claim(
-            f"{name}: all methods use roughly the same number of edges (ratio 0.2)",
-            "roughly the same",
-            _edges_used,
-            FEW_BOUND,
-            at_default=True,
-        ),
-        Claim(
-            f"{name}: 80% support by GPA, GPM and SpiderCastM with 20% of the budget",
-            "over 80%",
-            eighty,
-            EDGE_BUDGET,
-            at_default=True,
-        ),
+        *[
+            Claim(
+                f"{name}: {LABELS[method]} uses roughly as many edges as GPA (ratio 0.2)",
+                "roughly the same",
+                _edges_used(method),
+                FEW_BOUND,
+                at_default=True,
+                kind=Kind.ORDERING,
+            )
+            for method in RANKED[1:]
+        ],
+        *eighty(name, EDGE_BUDGET, Kind.PRIVATE),
         Claim(
             f"{name}: SpiderCastM >= RandomA at every ratio",
             "at every ratio",
             _above_random,
             MORE_EDGES,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
             f"{name}: MinMax-ODA needs more edges than GM",
@@ -136,6 +149,7 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             _more_edges,
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
             f"{name}: RandomA is about RandomM",
@@ -143,6 +157,7 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             _random_alike,
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
     ]
     if spider is not None:
@@ -150,9 +165,12 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             Claim(
                 f"{name}: GPM minus SpiderCastM, on average",
                 f"{spider} points",
-                lambda rows: number(gap(by_budget(rows), "spidercast"), spider, POINTS),
+                lambda rows: number(
+                    gap(by_budget(rows), "spidercast"), spider, IN_POINTS, base=POINTS
+                ),
                 SPIDER_GAP,
                 at_default=True,
+                kind=Kind.PRIVATE,
             )
         )
     return claims
@@ -164,9 +182,10 @@ def hub_claims(name: str) -> list[Claim]:
         Claim(
             f"{name}: GPM at ratio 0.15",
             "94.3%",
-            lambda rows: number(percent(rows, "gpm", ratio=0.15), 94.3, "{:.1f}%"),
+            lambda rows: number(percent(rows, "gpm", ratio=0.15), 94.3, "{:.1f}%", base=POINTS),
             DEGREE_BUDGET,
             at_default=True,
+            kind=Kind.PRIVATE,
         ),
         Claim(
             f"{name}: maximum degree of a complete overlay by MinMax-ODA",
@@ -174,13 +193,15 @@ def hub_claims(name: str) -> list[Claim]:
             lambda rows: number(mean(by_budget(rows), "budget_degree", ratio=1.0), 231, "{:.0f}"),
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.PRIVATE,
         ),
         Claim(
             f"{name}: GPA complete at ratio 0.2",
             "100%",
-            lambda rows: number(percent(rows, "gpa", ratio=0.2), 100, "{:.1f}%"),
+            lambda rows: number(percent(rows, "gpa", ratio=0.2), 100, "{:.1f}%", base=POINTS),
             EDGE_BUDGET,
             at_default=True,
+            kind=Kind.PRIVATE,
         ),
         Claim(
             f"{name}: average degree of GPA at ratio 0.2",
@@ -188,6 +209,7 @@ def hub_claims(name: str) -> list[Claim]:
             lambda rows: number(mean(rows, "average_degree", method="gpa", ratio=0.2), 2.74),
             FIFTH_OF_EDGES,
             at_default=True,
+            kind=Kind.PRIVATE,
         ),
         Claim(
             f"{name}: maximum degree of GPA at ratio 0.2",
@@ -195,6 +217,7 @@ def hub_claims(name: str) -> list[Claim]:
             lambda rows: number(mean(rows, "max_degree", method="gpa", ratio=0.2), 373, "{:.0f}"),
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.PRIVATE,
         ),
     ]
 
@@ -234,10 +257,11 @@ def table_claims() -> list[Claim]:
                     f"{column}: {LABELS[method]} at ratio 0.2",
                     f"{paper:g}",
                     lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
-                        mean(rows, "support", **kind), paper, "{:.3f}"
+                        mean(rows, "support", **kind), paper, "{:.3f}", base=SHARES
                     ),
                     EDGE_BUDGET if method == "gpa" else DEGREE_BUDGET,
                     at_default=True,
+                    kind=Kind.PRIVATE,
                 )
             )
     for column, paper in (("FB1K", 58.5), ("FB10K", 91.4)):
@@ -248,10 +272,11 @@ def table_claims() -> list[Claim]:
                 f"{column}: GPM minus RandomM at ratio 0.2",
                 f"{paper} points",
                 lambda rows, kind=kind, paper=paper: number(  # type: ignore[misc]
-                    gap(rows, "random-max", **kind), paper, POINTS
+                    gap(rows, "random-max", **kind), paper, IN_POINTS, base=POINTS
                 ),
                 DEGREE_BUDGET,
                 at_default=True,
+                kind=Kind.PRIVATE,
             )
         )
     claims.append(
@@ -261,6 +286,7 @@ def table_claims() -> list[Claim]:
             _gap_grows,
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.ORDERING,
         )
     )
     claims.append(
@@ -276,6 +302,7 @@ def table_claims() -> list[Claim]:
             ),
             OTHER_GRAPHS,
             at_default=True,
+            kind=Kind.ORDERING,
         )
     )
     return claims
@@ -293,6 +320,7 @@ def spread_claims() -> list[Claim]:
             ),
             "The graph is little larger than its sample, which begins among the most connected.",
             at_default=True,
+            kind=Kind.PRIVATE,
         )
         for graph in ("fb", "tw")
         for kind in ("followees", "followers")

@@ -25,6 +25,7 @@ MANY = (20, 600)  # subscriptions of a node, least and most
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 NODES = (tuple(range(1000, 10_001, 1000)), (1000, 2000, 4000))  # full, default
 TOPICS = tuple(range(1000, 10_001, 1000))
+Grid = Callable[[bool], Sequence[Cell]]  # whether full -> the cells
 LEAST = tuple(range(10, 101, 10))  # of Fig. 8: least subscriptions, most 80 more
 
 
@@ -33,10 +34,12 @@ def seeds(full: bool, default: int = 1) -> range:
     return range(1, (FULL_SEEDS if full else default) + 1)
 
 
-def drawn(name: str, nodes: int, topics: int, sizes: tuple[int, int], seed: int) -> dict[str, Any]:
+def drawn(
+    name: str, nodes: int, topics: int, sizes: tuple[int, int], seed: int, size_law: str
+) -> dict[str, Any]:
     """Return the workload of a family, as paper 1 draws them."""
     alpha = ALPHA if name == "zipf" else None
-    return family(name, nodes, topics, sizes, seed, alpha=alpha)
+    return family(name, nodes, topics, sizes, seed, alpha=alpha, size_law=size_law)
 
 
 def sampled(graph: str, nodes: int, seed: int) -> tuple[dict[str, Any], Sample]:
@@ -111,10 +114,10 @@ def spreads(graphs: Sequence[str]) -> Callable[[bool], Sequence[Cell]]:
     return cells
 
 
-def by_ratio(full: bool) -> list[Cell]:
+def by_ratio(size_law: str) -> Grid:
     """Return the grid of Fig. 9."""
-    return [
-        cell(drawn(name, 1000, 1000, MANY, seed), method, seed, ratio=ratio, equal=equal)
+    return lambda full: [
+        cell(drawn(name, 1000, 1000, MANY, seed, size_law), method, seed, ratio=ratio, equal=equal)
         for seed in seeds(full, 2)
         for name in FAMILIES
         for ratio in RATIOS
@@ -123,14 +126,15 @@ def by_ratio(full: bool) -> list[Cell]:
     ]
 
 
-def by_nodes(full: bool) -> list[Cell]:
+def by_nodes(size_law: str) -> Grid:
     """Return the grid of Fig. 6: degree 4 and as many edges as that allows."""
-    return [
+    cost = 1.0 if size_law == "uniform" else 0.1
+    return lambda full: [
         cell(
-            drawn(name, nodes, 1000, MANY, seed),
+            drawn(name, nodes, 1000, MANY, seed, size_law),
             method,
             seed,
-            cost=(nodes / 1600) ** 2,
+            cost=cost * (nodes / 1600) ** 2,
             degree=4,
             edges=2 * nodes,
         )
@@ -141,22 +145,29 @@ def by_nodes(full: bool) -> list[Cell]:
     ]
 
 
-def by_topics(full: bool) -> list[Cell]:
+def by_topics(size_law: str) -> Grid:
     """Return the grid of Fig. 7."""
-    return [
-        cell(drawn(name, 2000, topics, MANY, seed), m, seed, cost=1.5, degree=3, edges=3000)
+    return lambda full: [
+        cell(
+            drawn(name, 2000, topics, MANY, seed, size_law),
+            method,
+            seed,
+            cost=1.5,
+            degree=3,
+            edges=3000,
+        )
         for seed in seeds(full)
         for name in FAMILIES
         for topics in TOPICS
-        for m in RANKED
+        for method in RANKED
     ]
 
 
-def by_size(full: bool) -> list[Cell]:
+def by_size(size_law: str) -> Grid:
     """Return the grid of Fig. 8; `middle` is the middle subscription size."""
-    return [
+    return lambda full: [
         cell(
-            drawn(name, 2000, 1000, (least, least + 80), seed),
+            drawn(name, 2000, 1000, (least, least + 80), seed, size_law),
             method,
             seed,
             degree=4,

@@ -3,10 +3,28 @@
 from collections.abc import Mapping, Sequence
 
 from meshwright.errors import unknown_choice
-from papers import debs18, disc12, icdcs16, icde11, ton11, ton11_each
+from papers import (
+    debs18,
+    disc12,
+    disc12_degrees,
+    disc12_literal,
+    icdcs16,
+    icde11,
+    ton11,
+    ton11_each,
+)
 from papers.model import Experiment
 
-PAPER_MODULES = (icdcs16, ton11, ton11_each, disc12, debs18, icde11)
+PAPER_MODULES = (
+    icdcs16,
+    ton11,
+    ton11_each,
+    disc12,
+    disc12_literal,
+    disc12_degrees,
+    debs18,
+    icde11,
+)
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.id: experiment for module in PAPER_MODULES for experiment in module.EXPERIMENTS
 }

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from meshwright.runtime.session import ship_package
 from papers.ledger import Entry, judge, merge
-from papers.ledger_page import write_ledger
+from papers.ledger_page import DOCS_FIGURE, README, write_headline, write_ledger
 from papers.model import Cell, Experiment
 from papers.samples import missing_files, prepare
 from papers.store import finished, flat, read_cells, write_cell, write_rows, write_text
@@ -103,7 +103,8 @@ def _conclude(
     _publish(name, entries, picture, out, "{id}/figure.svg")
     if docs is not None:
         # The documentation has its own ledger: other rows may come from other machines.
-        _publish(name, entries, picture, docs, "figures/reproduce/{id}.svg", keep_firmer=True)
+        everything = _publish(name, entries, picture, docs, DOCS_FIGURE, keep_firmer=True)
+        write_headline(docs / README, everything)
     return entries
 
 
@@ -115,14 +116,18 @@ def _publish(
     figure: str,
     *,
     keep_firmer: bool = False,
-) -> None:
-    """Add an experiment to a ledger; its figure too, unless rows with stronger evidence stay."""
+) -> list[Entry]:
+    """Add an experiment to a ledger; its figure too, unless rows with stronger evidence stay.
+
+    Return all rows of the ledger.
+    """
     everything = merge(place / "ledger.json", entries, keep_firmer=keep_firmer)
     mine = tuple(entry for entry in everything if entry.experiment == name)
     target = place / figure.format(id=name)
     if mine == entries or not target.is_file():
         write_text(target, picture)
     write_ledger(place / "ledger.md", everything, figure)
+    return everything
 
 
 def _measure(

@@ -1,7 +1,7 @@
 """Paper 2: the lowest maximum degree, and overlays of constant diameter.
 
 GM runs with both tie rules: by id, as the paper's figures show it, and by degree, ours. The second
-takes most of the advantage of MinMax-ODA away, and is stated with each claim.
+takes most of the advantage of MinMax-ODA away; the ledger lists it among our improvements.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,12 +18,13 @@ from papers.degree_claims import (
     percent_more,
     star_claims,
     stepwise,
+    ties_by_degree,
     times_as_large,
 )
 from papers.findings import at_most, mean, ratio_mean, values, where
-from papers.model import Cell, Claim, Experiment, Rows
+from papers.model import Cell, Claim, Experiment, Kind, Rows
 from papers.partial_grids import cell, seeds
-from papers.reasons import EQUAL_SIZES, EVEN_TIES, EXTRA_EDGES, TIES_UNTOLD
+from papers.reasons import EQUAL_SIZES, EVEN_TIES, EXTRA_EDGES, LONGER_PATHS, TIES_UNTOLD
 from papers.workloads import family
 
 NODES = tuple(range(1000, 10_001, 1000))
@@ -152,6 +153,7 @@ def averages_fall(over: str, what: str) -> Claim:
         stepwise("average_degree", over, falling),
         EXTRA_EDGES,
         at_default=True,
+        kind=Kind.ORDERING,
     )
 
 
@@ -164,7 +166,7 @@ EXPERIMENTS = (
         f"{LARGE}, 100 topics",
         [
             *pair_claims(V, 10, name="100 topics"),
-            degrees_part(V, "nodes"),
+            *degrees_part(V, "nodes"),
         ],
     ),
     one(
@@ -175,13 +177,14 @@ EXPERIMENTS = (
         f"{LARGE}, 200 topics",
         [
             *pair_claims(V, 10, name="200 topics"),
-            degrees_part(V, "nodes"),
+            *degrees_part(V, "nodes"),
             Claim(
                 "The maximum degree is slightly larger with 200 topics than with 100",
                 "larger",
                 larger_with_more_topics,
                 EQUAL_SIZES,
                 at_default=True,
+                kind=Kind.ORDERING,
             ),
         ],
     ),
@@ -198,6 +201,7 @@ EXPERIMENTS = (
                 percent_more(V, 9.0),
                 EXTRA_EDGES,
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
             averages_fall(V, "nodes"),
         ],
@@ -215,6 +219,7 @@ EXPERIMENTS = (
                 percent_more(V, 9.0),
                 EXTRA_EDGES,
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
             averages_fall(V, "nodes"),
         ],
@@ -232,13 +237,15 @@ EXPERIMENTS = (
                 times_as_large("diameter", V, 0.7),
                 EQUAL_SIZES,
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
             Claim(
-                "The same with GM's ties by degree",
-                "0.7 times",
-                times_as_large("diameter", V, 0.7, "gm"),
-                EVEN_TIES,
+                "Diameter of GM, ties by degree instead of by id",
+                "0.7 times MinMax-ODA's",
+                ties_by_degree("diameter", V),
+                LONGER_PATHS,
                 at_default=True,
+                kind=Kind.IMPROVEMENT,
             ),
             Claim(
                 "The diameter rises with nodes for both, from each point to the next",
@@ -246,6 +253,7 @@ EXPERIMENTS = (
                 stepwise("diameter", V, {"gm-id": True, "minmax": True}),
                 EQUAL_SIZES,
                 at_default=True,
+                kind=Kind.ORDERING,
             ),
         ],
     ),
@@ -257,7 +265,7 @@ EXPERIMENTS = (
         SMALL,
         [
             *pair_claims(S, 4, name="10 to 50 subscriptions"),
-            degrees_part(S, "the size"),
+            *degrees_part(S, "the size"),
         ],
     ),
     one(
@@ -273,6 +281,7 @@ EXPERIMENTS = (
                 percent_more(S, 10.0),
                 EXTRA_EDGES,
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
             averages_fall(S, "the size"),
         ],
@@ -290,13 +299,15 @@ EXPERIMENTS = (
                 a_seventh,
                 TIES_UNTOLD,
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
             Claim(
-                "The same with GM's ties by degree",
-                "less than 1/7 (0.143)",
-                lambda rows: at_most(ratio_mean(rows, "max_degree", V, "minmax", "gm"), 1 / 7),
+                "Zipf 0.5: maximum degree of GM, ties by degree instead of by id",
+                "more than 7 times MinMax-ODA's",
+                ties_by_degree("max_degree", V),
                 EVEN_TIES,
                 at_default=True,
+                kind=Kind.IMPROVEMENT,
             ),
         ],
     ),
@@ -316,6 +327,7 @@ EXPERIMENTS = (
                     "{:.1f}% more",
                 ),
                 at_default=True,
+                kind=Kind.SYNTHETIC,
             ),
         ],
     ),

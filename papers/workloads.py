@@ -22,6 +22,7 @@ def family(
     *,
     alpha: float | None = None,
     draw: str = "successive",
+    size_law: str = "uniform",
 ) -> dict[str, Any]:
     """Return the description of a drawn workload, for cells."""
     return {
@@ -32,6 +33,7 @@ def family(
         "high": sizes[1],
         "alpha": alpha,
         "draw": draw,
+        "size_law": size_law,
         "seed": seed,
     }
 
@@ -67,12 +69,21 @@ def draw_instance(
     alpha: float | None,
     draw: str,
     seed: int,
+    size_law: str = "uniform",
 ) -> Instance:
     """Return the workload that `generate` would write with these arguments."""
-    from meshwright.workload.generate import check_arguments, drawer, popularity
+    from meshwright.workload.generate import TopicModel
 
-    check_arguments(family, nodes, topics, (low, high), alpha, None, draw, seed)
-    weights = popularity(family, topics, alpha=alpha)
-    sizes, wanted = drawer(draw, weights, low, high, seed)(0, nodes)
-    indptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    model = TopicModel(
+        family=family,
+        nodes=nodes,
+        topics=topics,
+        subscriptions=(low, high),
+        alpha=alpha,
+        draw=draw,
+        size_law=size_law,
+        seed=seed,
+    )
+    n_drawn, wanted = model.drawer()(0, nodes)
+    indptr = np.concatenate(([0], np.cumsum(n_drawn, dtype=np.int64)))
     return Instance.from_arrays(indptr, wanted, n_topics=topics)

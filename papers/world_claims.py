@@ -4,34 +4,47 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from papers.findings import falling, number, ordered, values, where
-from papers.model import Claim, Finding, Rows
-from papers.reasons import GRAPH_DECIDES, LONG_FINGERS, PUBLICATIONS
+from papers.findings import (
+    POINTS,
+    at_least,
+    at_most,
+    falling,
+    mean,
+    number,
+    ordered,
+    values,
+    where,
+)
+from papers.model import Claim, Finding, Kind, Rows
+from papers.reasons import FILLED_BY_INTEREST, GRAPH_DECIDES, LONG_FINGERS, PUBLICATIONS
 from papers.world_grids import FINGERS, OVERLAYS, against_base, name_of
 
 NODES = (1000, 10_000)
 
 
-def row(graph: str, system: tuple[str, str], paper: Sequence[float], fingers: str) -> Claim:
-    """Return the claim of one line of a table: four ratios."""
-    name = graph.upper()
+def line(graph: str, system: tuple[str, str], papers: Sequence[float], fingers: str) -> list[Claim]:
+    """Return the claims of one line of a table: overheads and paths, on samples of both sizes."""
+    places = [
+        (what, column, nodes)
+        for what, column in (("overhead", "overhead"), ("mean path", "hops_mean"))
+        for nodes in NODES
+    ]
 
-    def find(rows: Rows) -> Finding | None:
-        ours = [
-            against_base(
-                rows, column, *system, fingers=fingers, workload_graph=graph, workload_nodes=nodes
-            )
-            for column in ("overhead", "hops_mean")
-            for nodes in NODES
-        ]
-        if any(math.isnan(value) for value in ours):
-            return None
-        words = "overhead {:.3f}, {:.3f}; path {:.3f}, {:.3f}".format(*ours)
-        return Finding(words, tuple(zip(ours, paper, strict=True)))
+    def find(column: str, nodes: int) -> Callable[[Rows], float]:
+        at: dict[str, Any] = {"workload_graph": graph, "workload_nodes": nodes}
+        return lambda rows: against_base(rows, column, *system, fingers=fingers, **at)
 
-    words = "overhead {:g}, {:g}; path {:g}, {:g}".format(*paper)
-    text = f"{name_of(*system)} against Scribe(-) on {name}1K, {name}10K; {fingers} fingers"
-    return Claim(text, words, find, GRAPH_DECIDES, at_default=True)
+    return [
+        ratio(
+            f"{graph.upper()}{nodes // 1000}K: {what} of {name_of(*system)} against Scribe(-); "
+            f"{fingers} fingers",
+            paper,
+            find(column, nodes),
+            GRAPH_DECIDES,
+            kind=Kind.PRIVATE,
+        )
+        for (what, column, nodes), paper in zip(places, papers, strict=True)
+    ]
 
 
 def both(find: Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]], graph: str):  # type: ignore[no-untyped-def]
@@ -84,6 +97,7 @@ def orders(graph: str) -> list[Claim]:
                 both(find, graph),
                 LONG_FINGERS,
                 at_default=True,
+                kind=Kind.ORDERING,
             )
         )
     return claims  # fmt: skip
@@ -117,15 +131,31 @@ def ratio(
     paper: float,
     find: Callable[[Rows], float],
     why: str = PUBLICATIONS,
-    form: str = "{:.3f}",
+    *,
+    kind: Kind = Kind.SYNTHETIC,
 ) -> Claim:
-    """Return the claim on a number."""
+    """Return the claim on a ratio."""
     return Claim(
         text,
-        form.format(paper),
-        lambda rows: number(find(rows), paper, form),
+        f"{paper:g}",
+        lambda rows: number(find(rows), paper, "{:.3f}"),
         why,
         at_default=True,
+        kind=kind,
+    )
+
+
+def shared_gain(
+    text: str, paper: float, find: Callable[[Rows], float], why: str, kind: Kind
+) -> Claim:
+    """Return the claim on what gives a part of a gain, in percent of it."""
+    return Claim(
+        text,
+        f"{paper:g}%",
+        lambda rows: number(find(rows), paper, "{:.1f}%", base=POINTS),
+        why,
+        at_default=True,
+        kind=kind,
     )
 
 
@@ -169,11 +199,10 @@ def routing_order(rows: Rows) -> Finding | None:
     return ordered(pairs)
 
 
-def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -> list[Claim]:
-    """Return the claims of Tables 3 and 4: each line, and the orders among systems."""
+def order_claims(graph: str) -> list[Claim]:
+    """Return the claims of Tables 3 and 4 on orders among systems, of overheads and of paths."""
     name = graph.upper()
     return [
-        *[row(graph, s, ratios, fingers) for fingers in FINGERS for s, ratios in paper.items()],
         *orders(graph),
         Claim(
             f"{name}: BeaConvey(SL) has shorter paths than BeaConvey(L)",
@@ -181,6 +210,7 @@ def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -
             both(less(("SL", "pie"), ("L", "pie"), "hops_mean"), graph),
             LONG_FINGERS,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
             f"{name}: BeaConvey(SL, Pie) has shorter paths than Scribe(-) and iScribe(-)",
@@ -188,14 +218,72 @@ def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -
             most_paths(graph),
             GRAPH_DECIDES,
             at_default=True,
+            kind=Kind.ORDERING,
+        ),
+    ]
+
+
+def protocol_claims() -> list[Claim]:
+    """Return the claims of Table 5 on the orders of Po, Pie and Pal."""
+    return [
+        Claim(
+            "Po has the least overhead, then Pie, then Pal",
+            "on FB and TW, 1K and 10K",
+            routing_order,
+            GRAPH_DECIDES,
+            at_default=True,
+            kind=Kind.ORDERING,
         ),
         Claim(
-            f"{name}: of what SL saves over (-), short fingers alone save 80% (1K, 10K)",
-            "over 80%",
-            by_short_fingers(graph),
-            LONG_FINGERS,
+            "Po has the longest average path",
+            "on FB and TW, 1K and 10K",
+            longest_by_po(("workload_graph", "workload_nodes"), ("hops_mean",)),
+            GRAPH_DECIDES,
             at_default=True,
+            kind=Kind.ORDERING,
         ),
+    ]
+
+
+def less_by_interest(text: str, **at: Any) -> Claim:
+    """Return the claim that fingers by interest, where no link gains, save overhead."""
+
+    def find(rows: Rows) -> Finding | None:
+        ours, drawn = (mean(rows, "overhead", fill=fill, **at) for fill in ("interest", "random"))
+        return at_most(ours / drawn, 1.0, "{:.3f} of it")
+
+    return Claim(
+        f"{text}: overhead of BeaConvey(SL, Pie), fingers without gain by interest",
+        "random fingers",
+        find,
+        FILLED_BY_INTEREST,
+        at_default=True,
+        kind=Kind.IMPROVEMENT,
+    )
+
+
+def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -> list[Claim]:
+    """Return the claims of Tables 3 and 4: each line, and the orders among systems."""
+    name = graph.upper()
+    return [
+        *[
+            claim
+            for fingers in FINGERS
+            for system, ratios in paper.items()
+            for claim in line(graph, system, ratios, fingers)
+        ],
+        *order_claims(graph),
+        *[
+            Claim(
+                f"{name}{nodes // 1000}K: of what SL saves over (-), short fingers alone save 80%",
+                "over 80%",
+                by_short_fingers(graph, nodes),
+                LONG_FINGERS,
+                at_default=True,
+                kind=Kind.PRIVATE,
+            )
+            for nodes in NODES
+        ],
     ]
 
 
@@ -215,26 +303,20 @@ def most_paths(graph: str) -> Callable[[Rows], Finding | None]:
         if any(math.isnan(one) for pair in pairs for one in pair):
             return None
         kept = sum(theirs >= ours for theirs, ours in pairs)
-        return Finding(f"in {kept} of {len(pairs)} cases", pairs=((kept, len(pairs) / 2 + 0.5),))
+        return at_least(kept, len(pairs) / 2 + 0.5, f"in {{:.0f}} of {len(pairs)} cases")
 
     return find
 
 
-def by_short_fingers(graph: str) -> Callable[[Rows], Finding | None]:
-    """Return the share of what SL saves that short fingers alone save, on both sizes."""
+def by_short_fingers(graph: str, nodes: int) -> Callable[[Rows], Finding | None]:
+    """Return the share of what SL saves that short fingers alone save."""
 
     def find(rows: Rows) -> Finding | None:
-        shares = []
-        for nodes in NODES:
-            at: dict[str, Any] = {"workload_graph": graph, "workload_nodes": nodes}
-            whole, short, none = (
-                against_base(rows, "overhead", overlay, "pie", **at) for overlay in ("SL", "S", "-")
-            )
-            shares.append((none - short) / (none - whole))
-        if any(math.isnan(share) for share in shares):
-            return None
-        words = "{:.1%}, {:.1%}".format(*shares)
-        return Finding(words, pairs=tuple((share, 0.8) for share in shares))
+        at: dict[str, Any] = {"workload_graph": graph, "workload_nodes": nodes}
+        whole, short, none = (
+            against_base(rows, "overhead", overlay, "pie", **at) for overlay in ("SL", "S", "-")
+        )
+        return at_least(100 * (none - short) / (none - whole), 80.0, "{:.1f}%", base=POINTS)
 
     return find
 
@@ -247,18 +329,24 @@ def change(overlay: str, **at: Any) -> Callable[[Rows], float]:
     )
 
 
-def fifth_to_two(rows: Rows) -> Finding | None:
-    """Return whether BeaConvey(SL) has from 0.2 to 0.4 of the overhead, by Pie and by Po."""
-    points = sorted({(row["workload_graph"], row["workload_nodes"]) for row in rows})
-    found = [
-        against_base(rows, "overhead", "SL", routing, workload_graph=graph, workload_nodes=nodes)
-        for graph, nodes in points
-        for routing in ("pie", "po")
-    ]
-    if not found or any(math.isnan(one) for one in found):
-        return None
-    words = f"{min(found):.3f} to {max(found):.3f}"
-    return Finding(words, pairs=((0.4, max(found)), (min(found), 0.2)))
+def fifth_to_two() -> list[Claim]:
+    """Return the claims that BeaConvey(SL) has from 0.2 to 0.4 of the overhead, by Pie and Po."""
+
+    def overheads(rows: Rows) -> list[float]:
+        points = sorted({(row["workload_graph"], row["workload_nodes"]) for row in rows})
+        return [
+            against_base(rows, "overhead", "SL", routing, workload_graph=g, workload_nodes=nodes)
+            for g, nodes in points
+            for routing in ("pie", "po")
+        ]
+
+    text = "overhead of BeaConvey(SL), Pie and Po, of Scribe(-)'s (the paper's introduction)"
+    return [
+        ratio(f"Least {text}", 0.2, lambda rows: min(overheads(rows)), GRAPH_DECIDES,
+              kind=Kind.PRIVATE),
+        ratio(f"Largest {text}", 0.4, lambda rows: max(overheads(rows)), GRAPH_DECIDES,
+              kind=Kind.PRIVATE),
+    ]  # fmt: skip
 
 
 def longest_by_po(over: Sequence[str], columns: Sequence[str]) -> Callable[[Rows], Finding | None]:

@@ -1,7 +1,7 @@
 """The grids and figures of paper 4: systems on small worlds, all against Scribe(-)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from papers.chart import Panel, Series, draw
 from papers.findings import mean, values, where
@@ -22,6 +22,28 @@ NODES = tuple(range(1000, 10_001, 1000))
 SYSTEMS = tuple((overlay, routing) for routing in FAMILY for overlay in OVERLAYS)
 ROUTINGS = (("SL", "pie"), ("SL", "po"), ("SL", "pal"), BASE)
 ALL_SYSTEMS = (*SYSTEMS, ("SL", "po"), ("SL", "pal"))
+BY_GAIN = ("SL", "L")  # the overlays whose long fingers are chosen by gain
+
+
+class Reading(NamedTuple):
+    """How the paper is read where it leaves a choice, as options of `design` and `simulate`."""
+
+    suffix: str = ""  # of the experiments' ids
+    words: str = ""
+    fill: str = "random"
+    direction: str = "one"
+    match: str = "fingers"
+
+
+AS_DEFINED = Reading()  # distance is clockwise, and messages go over fingers
+BOTH = Reading("-both", ", links in both directions", direction="both")
+NEIGHBOURS = Reading(
+    "-near",
+    ", links in both directions, ranges divided among all neighbours",
+    direction="both",
+    match="neighbours",
+)
+BY_INTEREST = Reading(fill="interest")  # our improvement: fingers without gain by common interest
 
 
 def name_of(overlay: str, routing: str) -> str:
@@ -36,6 +58,7 @@ def systems(
     seed: int,
     which: Sequence[tuple[str, str]],
     *,
+    reading: Reading,
     graph: Sample | None = None,
     kinds: Sequence[str] = ("chord",),
     cost: float = 1.0,
@@ -43,17 +66,21 @@ def systems(
     """Return the cells of systems on one workload, by overlay, so that each is made once."""
     found = []
     for overlay in OVERLAYS:
-        for fingers in kinds if overlay in ("S", "-") else (None,):
+        fill = reading.fill if overlay in BY_GAIN else None
+        for fingers in (None,) if overlay in BY_GAIN else kinds:
             found += [
                 cell(workload, routing, seed, graph=graph, cost=cost, measure=MEASURE,
-                     overlay=overlay, fingers=fingers, publications=PUBLICATIONS)
+                     overlay=overlay, fingers=fingers, fill=fill, direction=reading.direction,
+                     match=reading.match, publications=PUBLICATIONS)
                 for mine, routing in which
                 if mine == overlay
             ]  # fmt: skip
     return found
 
 
-def on_graph(graph: str, which: Sequence[tuple[str, str]]) -> Callable[[bool], Sequence[Cell]]:
+def on_graph(
+    graph: str, which: Sequence[tuple[str, str]], reading: Reading
+) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Tables 3 to 5 for a graph, in both sizes and with both fingers."""
 
     def cells(full: bool) -> list[Cell]:
@@ -62,18 +89,39 @@ def on_graph(graph: str, which: Sequence[tuple[str, str]]) -> Callable[[bool], S
             for nodes in (1000, 10_000):
                 workload, sample = sampled(graph, nodes, seed)
                 cost = 6.0 if nodes > 1000 else 0.6
-                found += systems(workload, seed, which, graph=sample, kinds=FINGERS, cost=cost)
+                found += systems(
+                    workload, seed, which, reading=reading, graph=sample, kinds=FINGERS, cost=cost
+                )
         return found
 
     return cells
 
 
-def on_both(full: bool) -> list[Cell]:
+def on_both(reading: Reading) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Table 5."""
-    return [*on_graph("fb", ROUTINGS)(full), *on_graph("tw", ROUTINGS)(full)]
+    return lambda full: [
+        one for graph in ("fb", "tw") for one in on_graph(graph, ROUTINGS, reading)(full)
+    ]
 
 
-def by_topics(name: str) -> Callable[[bool], Sequence[Cell]]:
+def by_fill(full: bool) -> list[Cell]:
+    """Return the grid of the two ways to fill slots without gain: Pie on (SL), all workloads."""
+    readings, sl = (AS_DEFINED, BY_INTEREST), (("SL", "pie"),)
+    found = [
+        one
+        for reading in readings
+        for graph in ("fb", "tw")
+        for one in on_graph(graph, sl, reading)(full)
+    ]
+    for reading in readings:
+        for seed in seeds(full):
+            for name, alpha in (("zipf", ALPHA), ("unif", None)):
+                workload = family(name, RING, TOPICS[0], TWENTY, seed, alpha=alpha)
+                found += systems(workload, seed, sl, reading=reading)
+    return found
+
+
+def by_topics(name: str, reading: Reading) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Figs. 4 to 7: 1,023 nodes, topics vary."""
     alpha = ALPHA if name == "zipf" else None
 
@@ -82,20 +130,29 @@ def by_topics(name: str) -> Callable[[bool], Sequence[Cell]]:
             one
             for seed in seeds(full)
             for topics in TOPICS
-            for one in systems(family(name, RING, topics, TWENTY, seed, alpha=alpha), seed, SYSTEMS)
+            for one in systems(
+                family(name, RING, topics, TWENTY, seed, alpha=alpha),
+                seed,
+                SYSTEMS,
+                reading=reading,
+            )
         ]
 
     return cells
 
 
-def by_nodes(full: bool) -> list[Cell]:
+def by_nodes(reading: Reading) -> Callable[[bool], Sequence[Cell]]:
     """Return the grid of Fig. 8: uniform interests, 2,000 topics, nodes vary."""
-    return [
+    return lambda full: [
         one
         for seed in seeds(full)
         for nodes in NODES
         for one in systems(
-            family("unif", nodes, 2000, TWENTY, seed), seed, ROUTINGS, cost=(nodes / 2000) ** 1.5
+            family("unif", nodes, 2000, TWENTY, seed),
+            seed,
+            ROUTINGS,
+            reading=reading,
+            cost=(nodes / 2000) ** 1.5,
         )
     ]
 
@@ -105,7 +162,7 @@ def against_base(
 ) -> float:
     """Return a column of a system as a ratio to that of Scribe(-), means over seeds."""
     kept = where(rows, **kind)
-    mine = fingers if overlay in ("S", "-") else None
+    mine = None if overlay in BY_GAIN else fingers
     ours = mean(kept, column, overlay=overlay, method=routing, fingers=mine)
     base = mean(kept, column, overlay=BASE[0], method=BASE[1], fingers=fingers)
     return ours / base
@@ -189,6 +246,31 @@ def draw_bars(
         return draw(title, "B BeaConvey, iS iScribe, S Scribe", panels)
 
     return figure
+
+
+def draw_fills(rows: Rows, title: str) -> str:
+    """Return overhead, paths and support by interest, of those at random, for each workload."""
+    places: dict[str, dict[str, Any]] = {
+        f"{graph.upper()}{nodes // 1000}K": {"workload_graph": graph, "workload_nodes": nodes}
+        for graph in ("fb", "tw")
+        for nodes in (1000, 10_000)
+    }
+    places |= {name.title(): {"workload_family": name} for name in ("zipf", "unif")}
+    panels = []
+    for column, heading in (
+        ("overhead", "routing overhead"),
+        ("hops_mean", "average path"),
+        ("support", "support"),
+    ):
+        bars = [
+            (k, mean(rows, column, fill="interest", **at) / mean(rows, column, fill="random", **at))
+            for k, at in enumerate(places.values())
+        ]
+        series = [Series("by interest", bars)]
+        panels.append(
+            Panel(heading, "", "of that at random", series, kind="bar", groups=list(places))
+        )
+    return draw(title, "BeaConvey(SL, Pie), means over the seeds", panels)
 
 
 def _short(overlay: str, routing: str) -> str:

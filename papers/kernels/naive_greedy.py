@@ -45,14 +45,36 @@ def scan_and_add(indptr, topics, n_topics, rule):
         by_gain, by_degree = _scan(state, label_of_topic, max_degree)
         if by_gain.gain == 0:
             return edges[:count].copy(), gains[:count].copy()
-        if rule == GM or (rule == LOW and by_gain.gain >= K * by_degree.gain):
-            best = by_gain
-        else:
-            best = by_degree
+        best = choose(rule, by_gain, by_degree)
         edges[count, 0], edges[count, 1], gains[count] = best.u, best.v, best.gain
         count += 1
         _join(state, best.u, best.v)
         max_degree = best.max_degree
+
+
+@kernel
+def choose(rule, by_gain, by_degree):
+    """Return the candidate that the rule adds. Reads only."""
+    if rule == GM or (rule == LOW and by_gain.gain >= K * by_degree.gain):
+        return by_gain
+    return by_degree
+
+
+@kernel
+def keep_better(by_gain, by_degree, candidate):
+    """Return the best candidates of gm and of minmax, with one more to choose from. Reads only.
+
+    Pairs come in order, and only a better one replaces: ties go to the smaller pair.
+    """
+    gain, larger = candidate.gain, candidate.larger_degree
+    if gain > by_gain.gain or (gain == by_gain.gain and larger < by_gain.larger_degree):
+        by_gain = candidate
+    if candidate.max_degree < by_degree.max_degree or (
+        candidate.max_degree == by_degree.max_degree
+        and (gain > by_degree.gain or (gain == by_degree.gain and larger < by_degree.larger_degree))
+    ):
+        by_degree = candidate
+    return by_gain, by_degree
 
 
 @kernel
@@ -72,17 +94,7 @@ def _scan(state, label_of_topic, max_degree):
                 continue
             larger = np.int64(max(state.degree[u], state.degree[v]))
             candidate = Candidate(max(max_degree, larger + 1), gain, larger, u, v)
-            # Pairs come in order, and only a better one replaces: ties go to the smaller pair.
-            if gain > by_gain.gain or (gain == by_gain.gain and larger < by_gain.larger_degree):
-                by_gain = candidate
-            if candidate.max_degree < by_degree.max_degree or (
-                candidate.max_degree == by_degree.max_degree
-                and (
-                    gain > by_degree.gain
-                    or (gain == by_degree.gain and larger < by_degree.larger_degree)
-                )
-            ):
-                by_degree = candidate
+            by_gain, by_degree = keep_better(by_gain, by_degree, candidate)
         for i in range(state.indptr[u], state.indptr[u + 1]):
             label_of_topic[state.topics[i]] = NONE
     return by_gain, by_degree

@@ -9,14 +9,15 @@ import pytest
 from papers.chart import Panel, Series, draw
 from papers.findings import mean, number
 from papers.ledger import read_ledger
-from papers.model import Cell, Claim, Experiment, Sample
+from papers.ledger_page import BEGIN, END
+from papers.model import Cell, Claim, Experiment, Kind, Sample
 from papers.run import CELLS, WORKLOADS, run_experiments
 from papers.samples import GRAPHS
 from papers.workloads import draw_instance, family
 
 from meshwright.model.instance import Instance
 from meshwright.runtime.progress import no_progress
-from meshwright.workload.generate import generate
+from meshwright.workload.generate import TopicModel, generate
 from meshwright.workload.sample import sample
 
 
@@ -38,7 +39,9 @@ def picture(rows, title: str) -> str:
 
 
 def experiment(name: str = "ton11-fig2", cells=overlay_cells, **more) -> Experiment:
-    claims = [Claim("support", "1", lambda rows: number(mean(rows, "support"), 1.0))]
+    claims = [
+        Claim("support", "1", lambda rows: number(mean(rows, "support"), 1.0), kind=Kind.SYNTHETIC)
+    ]
     return Experiment(name, "a trial", cells, picture, "small", "large", claims, **more)
 
 
@@ -53,6 +56,7 @@ def without_seconds(path) -> list[dict]:
 
 
 def test_cells_become_a_table_a_figure_and_a_ledger(spark, tmp_path):
+    (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
     (outcome,) = run(spark, [experiment()], tmp_path, docs=tmp_path / "docs")
     assert (outcome.problem, outcome.n_cells, outcome.n_measured) == ("", 4, 4)
     rows = pq.read_table(tmp_path / "ton11-fig2" / "cells.parquet").to_pylist()
@@ -63,6 +67,7 @@ def test_cells_become_a_table_a_figure_and_a_ledger(spark, tmp_path):
     assert "below the paper's size" in (tmp_path / "ledger.md").read_text()
     assert "figures/reproduce/ton11-fig2.svg" in (tmp_path / "docs" / "ledger.md").read_text()
     assert (tmp_path / "docs" / "figures" / "reproduce" / "ton11-fig2.svg").is_file()
+    assert "of 1 numbers on synthetic workloads, 1 is close" in (tmp_path / "README.md").read_text()
 
 
 def test_the_pages_keep_the_rows_of_runs_made_elsewhere(spark, tmp_path):
@@ -160,7 +165,6 @@ def test_without_its_graph_an_experiment_is_told_and_others_run(spark, tmp_path)
 
 
 def test_workloads_in_memory_are_those_that_generate_writes(spark, tmp_path):
-    written = generate(
-        spark, "zipf", tmp_path / "w", nodes=300, topics=40, subscriptions=(2, 9), alpha=2.0, seed=5
-    )
+    sizes = {"nodes": 300, "topics": 40, "subscriptions": (2, 9)}
+    written = generate(spark, tmp_path / "w", TopicModel(family="zipf", **sizes, alpha=2.0, seed=5))
     assert draw_instance("zipf", 300, 40, 2, 9, 2.0, "successive", 5).digest == written["digest"]

@@ -291,6 +291,12 @@ def test_instances_from_pairs_and_arrays_and_datasets_need_no_spark():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_readme_names_every_way_to_start():
+    text = (PACKAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    for words in ("./meshwright demo", "./meshwright lab demo", "`pip install .`"):
+        assert words in text
+
+
 def test_no_source_file_reaches_400_lines():
     long = [
         f"{path.relative_to(PACKAGE)} ({len(path.read_text().splitlines())} lines)"

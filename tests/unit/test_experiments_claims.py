@@ -1,18 +1,23 @@
 """How cells decide claims: trends step by step, savings, ratios between systems."""
 
+import math
+
 import pytest
 from papers.assignment_claims import fall_with_boxes, knee, nearer_if_loose
 from papers.assignment_grids import ALPHAS, KEPT, SET_1
 from papers.degree_claims import stepwise
+from papers.disc12_degrees import LABELS, between, with_k
+from papers.disc12_literal import growth, implied_growth, share_trend
 from papers.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
 from papers.findings import falling
-from papers.ledger import CLOSE, DIFFERS, HOLDS, verdict
 from papers.model import Finding
+from papers.verdict import CLOSE, DIFFERS, HOLDS, Evidence, Point, verdict
 from papers.world_claims import by_short_fingers, falls_with, most_paths
 
 
-def judged(finding) -> str:
-    return verdict(finding, at_paper_size=True)
+def judged(finding: Finding) -> str:
+    points = tuple(Point(*pair) for pair in finding.pairs)
+    return verdict(Evidence(finding.number, finding.limit, points), at_paper_size=True)
 
 
 def test_a_trend_is_judged_at_every_step_and_not_by_its_ends():
@@ -24,16 +29,17 @@ def test_a_trend_is_judged_at_every_step_and_not_by_its_ends():
 
     find = stepwise("max_degree", "workload_nodes", {"gm-id": True})
     assert judged(find(rows(1, 2, 3))) == HOLDS
-    bent = find(rows(10, 9, 30))
+    bent = find(rows(10, 9, 30, 40, 50))
     assert judged(bent) == CLOSE
-    assert bent.ours == "gm-id 10 to 30; at 2 of 3 comparisons, short by up to 10.0%"
-    assert judged(find(rows(10, 5, 30))) == DIFFERS
+    assert bent.ours == "gm-id 10 to 50; at 4 of 5 comparisons, short by up to 10.0%"
+    assert judged(find(rows(10, 5, 30, 40, 50))) == DIFFERS
+    assert judged(find(rows(10, 9, 30))) == DIFFERS
 
 
 def test_many_small_steps_the_wrong_way_are_a_large_one():
     assert judged(Finding("", pairs=tuple(falling([10.0, 9.0, 8.0])))) == HOLDS
-    assert judged(Finding("", pairs=tuple(falling([10.0, 11.0, 12.0])))) == CLOSE
-    assert judged(Finding("", pairs=tuple(falling([10.0, 11.5, 13.0])))) == DIFFERS
+    assert judged(Finding("", pairs=tuple(falling([10.0, 10.1, 10.2])))) == DIFFERS
+    assert judged(Finding("", pairs=tuple(falling([10.0, 10.1, 9.0, 8.0, 7.0])))) == CLOSE
     assert falling([2.0, 1.0]) == [(2.0, 1.0)]
     assert falling([2.0]) == falling([]) == []
 
@@ -47,7 +53,7 @@ def test_support_has_to_rise_for_every_method_and_family_asked_for():
     ]
     both = ("gpa", "gpm")
     assert judged(trends("middle", {"expo": True, "zipf": False}, both)(rows)) == HOLDS
-    assert judged(trends("middle", {"expo": True, "zipf": True}, both)(rows)) == CLOSE
+    assert judged(trends("middle", {"expo": True, "zipf": True}, both)(rows)) == DIFFERS
 
 
 def families(**supports: tuple[float, float]) -> list[dict]:
@@ -63,9 +69,10 @@ def families(**supports: tuple[float, float]) -> list[dict]:
 
 def test_the_fall_with_topics_is_that_of_expo():
     rows = families(expo=(0.653, 0.244), zipf=(0.9, 0.9), unif=(0.3, 0.1))
-    assert judged(topics_fall(rows)) == HOLDS
-    assert topics_fall(rows).ours == "65.3% to 24.4%"
-    assert judged(topics_fall(families(expo=(0.653, 0.1)))) == DIFFERS
+    found = [claim.find(rows) for claim in topics_fall("why")]
+    assert [(judged(one), one.ours) for one in found] == [(HOLDS, "65.3%"), (HOLDS, "24.4%")]
+    found = [claim.find(families(expo=(0.653, 0.1))) for claim in topics_fall("why")]
+    assert [judged(one) for one in found] == [HOLDS, DIFFERS]
 
 
 def test_eighty_percent_are_asked_of_skewed_interests_and_denied_to_even_ones():
@@ -73,7 +80,7 @@ def test_eighty_percent_are_asked_of_skewed_interests_and_denied_to_even_ones():
     rows = families(expo=(0.9, 0.8), zipf=(0.9, 0.9), unif=(0.3, 0.1))
     assert [judged(claim.find(rows)) for claim in claims] == [HOLDS, HOLDS]
     rows = families(expo=(0.9, 0.1), zipf=(0.9, 0.9), unif=(0.9, 0.1))
-    assert [judged(claim.find(rows)) for claim in claims] == [DIFFERS, CLOSE]
+    assert [judged(claim.find(rows)) for claim in claims] == [DIFFERS, DIFFERS]
 
 
 def test_a_gap_grows_where_it_is_larger_at_the_last_point():
@@ -99,8 +106,8 @@ def test_a_method_that_never_saves_has_no_knee():
     assert judged(knee(good)) == HOLDS
     assert judged(fall_with_boxes(good)) == HOLDS
     bad = [row for row in good if row["method"] != "gr"] + with_boxes(gr=rising)
-    assert judged(knee(bad)) == CLOSE  # 3 boxes take 8% more than one
-    assert judged(fall_with_boxes(bad)) == CLOSE
+    assert judged(knee(bad)) == CLOSE  # 3 boxes take 8% more than one: five of six points
+    assert judged(fall_with_boxes(bad)) == DIFFERS
     assert knee(bad).pairs[-1] == (0.0, 0.0)
 
 
@@ -147,8 +154,57 @@ def test_short_fingers_are_given_the_share_of_the_saving_that_they_have_alone():
         for nodes in (1000, 10_000)
         for row in systems("overhead", found, workload_graph="tw", workload_nodes=nodes)
     ]
-    for share, least in by_short_fingers("tw")(rows).pairs:
-        assert (share, least) == (pytest.approx(0.875), 0.8)
+    for nodes in (1000, 10_000):
+        limit = by_short_fingers("tw", nodes)(rows).limit
+        assert (limit.larger, limit.smaller) == (pytest.approx(87.5), 80.0)
+
+
+def timed(program: str, power: float, nodes=(100, 200, 400), name: str = "zipf") -> list[dict]:
+    return [
+        {"program": program, "workload_family": name, "workload_nodes": n, "cpu": 1e-6 * n**power}
+        for n in nodes
+    ]
+
+
+def test_the_growth_of_a_time_is_its_power_of_the_nodes():
+    rows = [*timed("literal", 3.7), *timed("ours", 1.2)]
+    assert growth(rows, "literal") == pytest.approx(3.7)
+    assert growth(rows, "ours", (100, 400)) == pytest.approx(1.2)
+    assert math.isnan(growth(rows, "edge-contrib"))
+    assert math.isnan(growth(rows, "ours", (100, 800)))
+
+
+def test_the_growth_that_two_shares_imply_is_that_of_shares_with_it():
+    shares = [7 * n**-2.5 for n in range(100, 1001, 100)]
+    assert implied_growth(sum(shares) / 10, shares[-1]) == pytest.approx(2.5)
+
+
+def test_the_share_of_the_index_falls_where_its_time_grows_less():
+    rows = [*timed("literal", 4.0), *timed("edge-contrib", 2.0)]
+    find = share_trend("workload_nodes", ("zipf",), rising=False)
+    assert judged(find(rows)) == HOLDS
+    assert find(rows).ours.startswith("Zipf 0.010% to 0.001%; at 3 of 3 comparisons")
+    assert judged(share_trend("workload_nodes", ("zipf",), rising=True)(rows)) == DIFFERS
+
+
+def test_low_lies_between_the_others_and_moves_with_k():
+    def rows(low: float) -> list[dict]:
+        degrees = dict(zip(LABELS, (30.0, low, 5.0), strict=True))
+        plain = [
+            {"workload_family": name, "workload_nodes": 100, "method": method, "max_degree": degree}
+            for name in ("expo", "zipf", "unif")
+            for method, degree in degrees.items()
+        ]
+        by_k = [{**row, "k": k, "max_degree": 30.0 / k} for row in plain for k in (1, 2, 3)
+                if row["method"] == "low"]  # fmt: skip
+        return plain + by_k
+
+    find = between("max_degree", ("minmax", "low", "gm-id"))
+    assert find(rows(10.0)).ours == "at 6 of 6 comparisons"
+    assert judged(find(rows(10.0))) == HOLDS
+    assert judged(find(rows(40.0))) == DIFFERS
+    assert judged(with_k("max_degree", rising=False)(rows(10.0))) == HOLDS
+    assert judged(with_k("max_degree", rising=True)(rows(10.0))) == DIFFERS
 
 
 def test_a_ratio_falls_where_each_step_does():

@@ -5,11 +5,13 @@ import re
 import tomllib
 from pathlib import Path
 
-from papers.ledger import DIFFERS, HOLDS, UNEXPLAINED, VERDICTS, read_ledger
-from papers.ledger_page import ledger_page
-from papers.model import FULL_SEEDS, PAPERS
+from papers.__main__ import main
+from papers.ledger import UNEXPLAINED, read_ledger
+from papers.ledger_page import BEGIN, DOCS_FIGURE, END, headline, ledger_page
+from papers.model import FULL_SEEDS, PAPERS, Kind
 from papers.registry import EXPERIMENTS
 from papers.samples import GRAPHS
+from papers.verdict import DIFFERS, HOLDS, NOT_RUN, VERDICTS, verdict
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, LEDGER = DOCS / "reproduce.md", DOCS / "ledger.md"
@@ -29,12 +31,44 @@ def test_the_page_names_papers_graphs_and_verdicts():
 
 
 def test_the_page_is_that_of_the_ledger():
-    assert LEDGER.read_text() == ledger_page(ENTRIES, "figures/reproduce/{id}.svg")
+    assert LEDGER.read_text() == ledger_page(ENTRIES, DOCS_FIGURE)
+
+
+def test_the_readme_quotes_the_counts_of_the_ledger():
+    text = (DOCS.parent / "README.md").read_text()
+    assert f"{BEGIN}\n{headline(ENTRIES)}\n{END}\n" in text
+
+
+def test_page_and_readme_are_written_again_from_the_rows(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "ledger.json").write_bytes((DOCS / "ledger.json").read_bytes())
+    (tmp_path / "README.md").write_text(f"{BEGIN}\nstale\n{END}\n")
+    main(docs)
+    assert (docs / "ledger.md").read_text() == LEDGER.read_text()
+    assert (docs / "ledger.json").read_bytes() == (DOCS / "ledger.json").read_bytes()
+    assert headline(ENTRIES) in (tmp_path / "README.md").read_text()
+
+
+def test_the_verdicts_are_those_of_the_rule_on_the_evidence_that_is_kept():
+    for entry in ENTRIES:
+        if entry.evidence is not None:
+            enough = entry.seeds >= FULL_SEEDS
+            found = verdict(entry.evidence, at_paper_size=not entry.below, enough_seeds=enough)
+            assert entry.verdict == found, entry
+
+
+def test_the_reasons_are_those_of_the_claims():
+    reasons = {(one.id, c.text): c.why for one in EXPERIMENTS.values() for c in one.claims}
+    for entry in ENTRIES:
+        improved = entry.kind == Kind.IMPROVEMENT and entry.verdict != NOT_RUN
+        if entry.verdict == DIFFERS or improved:
+            assert entry.why == reasons[entry.experiment, entry.claim], entry
 
 
 def test_the_ledger_has_a_row_for_every_claim_as_the_experiments_word_it():
-    rows = [(entry.experiment, entry.claim, entry.paper) for entry in ENTRIES]
-    claims = [(one.id, c.text, c.paper) for one in EXPERIMENTS.values() for c in one.claims]
+    rows = [(entry.experiment, entry.claim, entry.paper, entry.kind) for entry in ENTRIES]
+    claims = [(one.id, c.text, c.paper, c.kind) for one in EXPERIMENTS.values() for c in one.claims]
     assert rows == claims
 
 
@@ -48,7 +82,7 @@ def test_no_row_below_the_papers_size_or_on_few_seeds_holds_and_what_differs_say
 
 def test_the_figures_of_the_ledger_are_there():
     links = re.findall(r"!\[[^]]*\]\(([^)]*)\)", LEDGER.read_text())
-    assert len(links) == len([one for one in EXPERIMENTS.values() if one.claims])
+    assert len(links) == len({entry.experiment for entry in ENTRIES if entry.verdict != NOT_RUN})
     assert [link for link in links if not (DOCS / link).is_file()] == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from papers.measure_time import share
+from papers.measure_time import PROGRAMS, program, share
 from papers.model import Cell
 from papers.run import measure
 from papers.workloads import EACH, draw_each, draw_instance, family, instance_of
@@ -65,12 +65,18 @@ def test_the_spread_counts_both_sides():
     assert row["followers_share"] == sorted(row["followers_share"], reverse=True)
 
 
-def test_a_publication_cell_is_what_simulate_says():
-    given = {"workload": SMALL, "method": "pie", "seed": 3, "overlay": "S", "fingers": "random"}
-    row = measure_routing.publish({**given, "publications": 200}, NOWHERE)
-    instance = instance_of(SMALL, NOWHERE)
-    world = design_world(instance, "s", fingers="random", seed=3, certify=False)
-    totals = simulate(world, "pie", publications=200, seed=3).totals
+@pytest.mark.parametrize(
+    ("overlay", "method", "kinds"),
+    [("S", "s", {"fingers": "random"}), ("SL", "sl", {"fill": "random"})],
+)
+@pytest.mark.parametrize("way", [("one", "fingers"), ("both", "neighbours")])
+def test_a_publication_cell_is_what_simulate_says(overlay, method, kinds, way):
+    ways = dict(zip(("direction", "match"), way, strict=True))
+    given = {"workload": SMALL, "method": "pie", "seed": 3, "overlay": overlay}
+    given |= {"fingers": None, "fill": None, **kinds, **ways, "publications": 200}
+    row = measure_routing.publish(given, NOWHERE)
+    world = design_world(instance_of(SMALL, NOWHERE), method, seed=3, certify=False, **kinds)
+    totals = simulate(world, "pie", publications=200, seed=3, **ways).totals
     assert row["overhead"] == totals["overhead"]
     assert row["hops_mean"] == totals["hops_mean"]
     assert row["support"] == world.support
@@ -83,6 +89,21 @@ def test_the_naive_side_is_timed_only_where_asked():
     assert "share" not in alone
     assert both["share"] == pytest.approx(both["cpu"] / both["naive_cpu"])
     assert both["edges"] == design(instance_of(SMALL, NOWHERE), "minmax", certify=False).n_edges
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_program_is_timed_on_the_edges_of_design(name):
+    row = program({"workload": SMALL, "method": "minmax", "program": name}, NOWHERE)
+    assert row["edges"] == design(instance_of(SMALL, NOWHERE), "minmax", certify=False).n_edges
+    assert row["cpu"] > 0
+
+
+def test_low_takes_its_k():
+    instance = instance_of(SMALL, NOWHERE)
+    for k in (1, 5):
+        found = design(instance, "low", k=k, certify=False)
+        row = overlay_row("low", k=k)
+        assert (row["edges"], row["max_degree"]) == (found.n_edges, found.max_degree)
 
 
 def test_an_assignment_cell_says_what_it_costs_and_keeps():

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from meshwright.model.kernels.components import new_components
 from meshwright.runtime.kernels.random import mix, stream, uniform
 from meshwright.workload.kernels.draws import (
-    PATIENCE,
+    DRAWS_PER_TOPIC,
     Chances,
     Sizes,
     draw_conditional,
@@ -19,6 +19,7 @@ from meshwright.workload.kernels.draws import (
     draw_successive,
     log_sums,
     new_popularity,
+    steep_sizes,
 )
 
 SURE = 1e-6  # seeds are fixed: a test that passes will always pass
@@ -116,6 +117,13 @@ def test_sizes_are_uniform_and_reach_both_ends():
     assert_follows(sizes, dict.fromkeys(range(2, 6), 0.25), n)
 
 
+def test_steep_sizes_fall_as_the_square_of_the_size_and_reach_both_ends():
+    n = 6000
+    sizes = Counter(int(draw_size(key_of(1, i), steep_sizes(1, 2, 5))) for i in range(n))
+    total = sum(1 / size**2 for size in range(2, 6))
+    assert_follows(sizes, {size: 1 / size**2 / total for size in range(2, 6)}, n)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("weights", [WEIGHTS, np.ones(4), np.array([1000.0, 1.0, 1.0, 0.5])])
 def test_successive_draws_follow_their_law_exactly(weights, size):
@@ -181,7 +189,7 @@ def test_nearly_all_topics_under_strong_skew_are_drawn_without_end_in_sight(size
 
 def test_the_keys_take_over_where_patience_ends_and_topics_stay_distinct():
     weights = np.array([1e9, 1.0, 1.0, 1.0, 1.0])
-    assert PATIENCE < 1e9  # drawing with replacement would repeat the first topic
+    assert DRAWS_PER_TOPIC < 1e9  # drawing with replacement would repeat the first topic
     sizes, topics = draw_successive(Sizes(3, 4, 4), new_popularity(weights), 0, 50)
     assert all(len(set(chosen)) == 4 for chosen in sets_of(sizes, topics))
 
