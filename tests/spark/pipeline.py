@@ -5,6 +5,7 @@ pipeline.py DIRECTORY all|flow|design [MASTER]
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from meshwright.overlay.greedy.spark_design import design_on_spark
 from meshwright.runtime.progress import no_progress
 from meshwright.runtime.session import spark_session
 from meshwright.smallworld.routing.spark_simulation import simulate_on_spark
-from meshwright.workload.generate import generate
+from meshwright.workload.generate import TopicModel, generate
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sample import sample
 from meshwright.workload.statistics import statistics
@@ -32,7 +33,9 @@ TASKS = {"task_positions": 1000, "local_positions": 100}  # so that a round has 
 
 def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, object]:
     """Return the digests and counts of the pipeline."""
-    spark = spark_session(master)
+    # Executors read no variable for their JVM; they get the options that the driver's has.
+    options = {"spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", "")}
+    spark = spark_session(master, settings=options)
     (place / "s.edges").write_text(EDGES)
     users = ingest(spark, [str(place / "s.edges")], place / "users", directed=False)
     design_on_spark(spark, place / "users", place / "o", "gm", **TASKS)
@@ -49,9 +52,8 @@ def run(place: Path, what: str = "all", master: str | None = None) -> dict[str, 
     found["reproduce"] = reproduce(spark, place / "papers")
     if what == "flow":
         return found
-    drawn = generate(
-        spark, "zipf", place / "zipf", nodes=600, topics=50, subscriptions=(1, 9), alpha=0.5
-    )
+    model = TopicModel(family="zipf", nodes=600, topics=50, subscriptions=(1, 9), alpha=0.5)
+    drawn = generate(spark, place / "zipf", model)
     made = content.generate(spark, place / "made", content_arguments(subscribers=600, brokers=5))
     (place / "s.csv").write_text("name,location_0,low_0,high_0\nann,1,0,1\nbob,2,3,3\n")
     (place / "b.csv").write_text("name,parent,location_0\nhq,,0\neast,hq,5\n")

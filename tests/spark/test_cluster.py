@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,26 +20,36 @@ from tests.spark import pipeline
 from tests.spark.standalone import PATIENCE, Cluster, kill
 
 KEPT = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "LANG", "MESHWRIGHT_MEMORY")
+KEPT += ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS")  # conftest.py sets them
+PIPELINE_SECONDS = 600.0  # at most for the pipeline, many times what it takes
 ON_LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 
 
-def begin(place: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-    """Start the pipeline in a process of its own, away from the repository."""
+@contextmanager
+def begin(place: Path, *arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """Start the pipeline in a process of its own, away from the repository; end it with the block.
+
+    Its JVM and Python workers end with it.
+    """
     place.mkdir()
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, pipeline.__file__, str(place), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=place,
         env={**environment, **variables},
-    )
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def end(running: subprocess.Popen[str]) -> dict[str, object]:
     """Return the digests that the pipeline printed at its end."""
-    output, errors = running.communicate()
+    output, errors = running.communicate(timeout=PIPELINE_SECONDS)
     assert running.returncode == 0, errors[-3000:]
     return json.loads(output.splitlines()[-1])
 
@@ -68,23 +80,27 @@ def cluster(kernels, tmp_path_factory):
 
 def test_a_cluster_of_two_workers_gives_the_same_digests(locally, cluster, kernels, tmp_path):
     variables = ON_LOOPBACK | kernels
-    assert end(begin(tmp_path / "cluster", "all", cluster.url, **variables)) == locally
+    with begin(tmp_path / "cluster", "all", cluster.url, **variables) as running:
+        assert end(running) == locally
 
 
 def test_a_design_survives_the_death_of_a_worker(locally, cluster, kernels, tmp_path):
-    running = begin(tmp_path / "killed", "design", cluster.url, **ON_LOOPBACK, **kernels)
-    rounds = tmp_path / "killed" / "o.rounds"
-    until = time.monotonic() + PATIENCE
-    while not any(rounds.glob("*/run-0/round-*/found-*")):
-        assert running.poll() is None, running.communicate()[1][-3000:]
-        assert time.monotonic() < until, "the design has not finished its first part"
-        time.sleep(0.005)
-    kill(cluster.workers[0])
-    assert not (tmp_path / "killed" / "o").exists()  # it was under way
-    assert end(running)["design"] == locally["design"]
+    variables = ON_LOOPBACK | kernels
+    with begin(tmp_path / "killed", "design", cluster.url, **variables) as running:
+        rounds = tmp_path / "killed" / "o.rounds"
+        until = time.monotonic() + PATIENCE
+        while not any(rounds.glob("*/run-0/round-*/found-*")):
+            assert running.poll() is None, running.communicate()[1][-3000:]
+            assert time.monotonic() < until, "the design has not finished its first part"
+            time.sleep(0.005)
+        kill(cluster.workers[0])
+        assert not (tmp_path / "killed" / "o").exists()  # it was under way
+        assert end(running)["design"] == locally["design"]
 
 
 def test_a_spark_connect_server_gives_the_same_digests(locally, kernels, tmp_path):
-    found = end(begin(tmp_path / "connect", "flow", SPARK_REMOTE="local[2]", **kernels))
+    variables = kernels | {"SPARK_REMOTE": "local[2]"}
+    with begin(tmp_path / "connect", "flow", **variables) as running:
+        found = end(running)
     assert found == {name: locally[name] for name in found}
     assert "simulate" in found
