@@ -42,11 +42,14 @@ from meshwright.storage.versions import (
 )
 
 # What the system says when a disk takes no more, in Python's errors and in Spark's.
-FULL = re.compile("No space left on device|Disk quota exceeded|File too large")
-# What Spark says when it cannot read a file of a table.
+# Spark's codec unpacks itself into the temporary directory, and hides why it could not.
+FULL = re.compile(
+    "No space left on device|Disk quota exceeded|File too large|no snappyjava in java.library.path"
+)
 # What Spark says of a damaged Parquet file; some damage ends in an error inside its reader.
 DAMAGED = re.compile(
-    r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|ParquetDecodingException|at org\.apache\.parquet\."
+    "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|ParquetDecodingException"
+    r"|at org\.apache\.[\w.]*parquet\.\S*(Reader|[Dd]ecod|Decompress)"
 )
 BESIDE = ""  # the version of a dataset whose tables are beside its manifest, as they were at first
 
