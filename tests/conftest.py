@@ -8,12 +8,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
-# The JVMs of the tests run for seconds on few rows: the quick compiler and one collector thread
-# save much processor time (CONTRIBUTING.md). By default the quick compiler gets a code cache of
-# 48 MB, of which the tests of ingest used 45.
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
-for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-    os.environ.setdefault(variable, JVM_OPTIONS)  # Spark's scripts read them
 
 # Without the compiler the kernels are slow, and the draws are those of the run with it.
 N_DRAWS = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 100

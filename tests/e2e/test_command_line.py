@@ -90,6 +90,15 @@ def test_edges_are_ingested_and_sampled(spark, here, run):
     assert json.loads(out)["n_nodes"] == 3
 
 
+def test_a_source_that_yields_no_record_is_named_in_the_result(spark, here, run):
+    Path("_empty.csv").write_text("node,topic\n\n")
+    code, out, _ = run("ingest", "_empty.csv", "s.csv", "-o", "w")
+    assert code == 0
+    assert ["no", "record", "in", "'_empty.csv'"] in [line.split() for line in out.splitlines()]
+    code, out, _ = run("ingest", "_empty.csv", "s.csv", "-o", "w", "--force", "--json")
+    assert (code, json.loads(out)["sources_without_records"]) == (0, ["_empty.csv"])
+
+
 def test_wrong_rows_end_with_2_and_a_list(spark, here, run):
     Path("s.csv").write_text("node,topic\na,\nb,t\n")
     code, out, err = run("ingest", "s.csv", "-o", "w")

@@ -20,7 +20,7 @@ from tests.spark import pipeline
 from tests.spark.standalone import PATIENCE, Cluster, kill
 
 KEPT = ("PATH", "HOME", "JAVA_HOME", "TMPDIR", "LANG", "MESHWRIGHT_MEMORY")
-KEPT += ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS")  # conftest.py sets them
+KEPT += ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS")  # tests/__init__.py sets them
 PIPELINE_SECONDS = 600.0  # at most for the pipeline, many times what it takes
 ON_LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 

@@ -168,6 +168,13 @@ def test_processors_are_counted_where_the_system_has_no_affinity(monkeypatch):
     assert machine.cpu_count() == 7
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux numbers processes by namespace")
+def test_the_name_of_a_process_tells_containers_of_one_host_name_apart():
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    assert machine.process_name().startswith(f"{machine.host_name()}-{os.getpid()}-")
+    assert machine.host_name().endswith(f".{namespace}")
+
+
 def test_a_process_is_known_by_its_host_id_and_start_time():
     name = machine.process_name()
     assert not machine.has_ended(name)
