@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.attack.harness import Failed, Place
+from tests.attack.harness import INTERRUPTED, Failed, Place
 
 
 def attack(seed: int, number: int, kind: str, directory: Path) -> str | None:
@@ -58,11 +58,16 @@ def main() -> int:
     failed: Counter[str] = Counter()
     started, said = time.monotonic(), time.monotonic()
     order = random.Random(seed)
-    while time.monotonic() - started < 60 * options.minutes:
+    interrupted = False
+    while not interrupted and time.monotonic() - started < 60 * options.minutes:
         kind = order.choice(kinds)
         number = tried[kind] if options.case is None else options.case
+        try:
+            wrong = attack(seed, number, kind, directory)
+        except KeyboardInterrupt:
+            interrupted = True
+            continue
         tried[kind] += 1
-        wrong = attack(seed, number, kind, directory)
         if wrong:
             failed[kind] += 1
             again = f"scripts/attack --seed {seed} --kind {kind} --case {number}"
@@ -78,7 +83,7 @@ def main() -> int:
     if not failed:
         with contextlib.suppress(OSError):
             shutil.rmtree(directory)
-    return 1 if failed else 0
+    return INTERRUPTED if interrupted else 1 if failed else 0
 
 
 if __name__ == "__main__":

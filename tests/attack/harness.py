@@ -17,6 +17,7 @@ from pathlib import Path
 from meshwright import cli
 
 FINE = (0, 1, 2)  # 3 is for what nobody foresaw, so here it is a failure
+INTERRUPTED = 130
 MOST_SECONDS = 120.0  # for a command that is not attacked with a signal
 
 
@@ -59,10 +60,12 @@ class Place:
             code = 0
         except SystemExit as end:
             code = int(end.code or 0)
-        except BaseException as error:
+        except Exception as error:
             raise Failed(f"{type(error).__name__} escaped: {str(error)[:300]}") from error
         finally:
             sys.argv = argv
+        if code == INTERRUPTED:  # nothing here sends a signal to this process: it is a user's
+            raise KeyboardInterrupt
         done = Done(listed, code, out.getvalue(), err.getvalue())
         check_end(done, codes)
         if more := leftovers() - before:
