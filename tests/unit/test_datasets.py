@@ -24,7 +24,8 @@ from meshwright.storage import (
     staging,
     write_table,
 )
-from meshwright.storage.manifest import FORMAT_VERSION, new_manifest
+from meshwright.storage.kinds import KINDS
+from meshwright.storage.manifest import new_manifest
 from meshwright.storage.replacing import sibling
 
 DEAD = f"{host_name()}-{2**22 + 1}-0-0"  # above the largest process id that Linux gives
@@ -95,7 +96,7 @@ def test_a_manifest_names_the_time_the_command_and_the_versions(tmp_path, monkey
     monkeypatch.setattr(sys, "argv", [f"/somewhere/{program}", "design", "my workload"])
     write_overlay(tmp_path / "o", [(0, 1)])
     content = json.loads((tmp_path / "o" / "manifest.json").read_text())
-    assert content["format_version"] == FORMAT_VERSION
+    assert content["format_version"] == KINDS["overlay"].format_version
     assert content["command"] == "meshwright design 'my workload'"
     assert content["created"].endswith("+00:00")
     assert {"meshwright", "python", "pyspark", "numpy"} <= set(content["versions"])
@@ -139,7 +140,7 @@ def test_another_kind_is_refused(tmp_path):
 
 def test_another_format_version_is_refused(tmp_path):
     write_overlay(tmp_path / "o", [(0, 1)])
-    edit_manifest(tmp_path / "o", format_version=FORMAT_VERSION + 1)
+    edit_manifest(tmp_path / "o", format_version=KINDS["overlay"].format_version + 1)
     with pytest.raises(InputError, match=r"has format version 2; this Meshwright reads version 1"):
         open_dataset(tmp_path / "o")
 

@@ -92,7 +92,7 @@ def expand(
     json: Json = False,
 ) -> None:
     """Subscribe nodes to the topics that their filters match."""
-    from meshwright.patterns.expand import expand_workload
+    from meshwright.workload.write import expand_workload
 
     show.print_result(out, expand_workload(workload, out, force=force), print_expanded, json=json)
 

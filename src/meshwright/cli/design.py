@@ -62,6 +62,11 @@ def design(
     seed: int | None = Option(
         None, help="spidercast, random-*, small worlds: the seed. [default: 1]"
     ),
+    assume_publishers: str | None = Option(
+        None,
+        help="Who publishes: listed (by the workload), subscribers or anyone. [default: listed, "
+        "or subscribers if the workload has no publications]",
+    ),
     engine: str = Option(
         "auto",
         help="driver: in this process; spark: on Spark (gm, minmax, gpa, gpm); auto: on Spark for "
@@ -128,6 +133,20 @@ def announcement(expected: Forecast) -> str:
     return f"{text}; Ctrl-C stops it, and `{command_name()} sample` makes a smaller workload"
 
 
+def publishers_line(manifest: Manifest) -> str:
+    """Return who was taken to publish, and how to say otherwise."""
+    assumed = manifest["parameters"].get("assume_publishers", "subscribers")
+    silent, carrying = manifest.get("n_topics_unpublished", 0), manifest.get("n_only_publishing", 0)
+    if assumed == "subscribers":
+        return "assumed: subscribers publish their topics; ingest --publications says who does"
+    text = "anyone may publish" if assumed == "anyone" else "publishers: as the workload lists them"
+    if carrying:
+        text += f"; {carrying:,} times a broker takes part in a topic only to publish it"
+    if silent:
+        text += f"\n{silent:,} topics that nobody publishes need no links"
+    return text
+
+
 def print_overlay(out: Path, manifest: Manifest) -> None:
     """Print the measures of an overlay, and bounds that no overlay can beat."""
     connected, support, bounds = manifest["connected"], manifest["support"], manifest["bounds"]
@@ -154,6 +173,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         ("support", f"{support:.1%}", f"{best:.1%}", gap),
     ]
     show.print_table(("", "value", "bound", "gap"), rows)
+    print(publishers_line(manifest))
     if connected:
         print("every topic's subscribers are joined without relays")
         return

@@ -1,4 +1,4 @@
-"""Which node wants which topic: the value that every overlay is designed for."""
+"""Which node wants and publishes which topic: the value that every overlay is designed for."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, names_problem
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.model.publications import Publications
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.storage import Manifest, open_dataset, read_by_id, read_table
-from meshwright.storage.digest import names_digest, pack, pairs_digest, unpack, workload_digest
+from meshwright.storage.digest import (
+    names_digest,
+    pack,
+    pairs_digest,
+    unpack,
+    with_publications,
+    workload_digest,
+)
 
 PAIRS_AT_ONCE = 1 << 20
 MOST_IDS = 2**31 - 2  # ids are int32, and one value stays free
@@ -23,6 +31,10 @@ MOST_IDS = 2**31 - 2  # ids are int32, and one value stays free
 @dataclass(frozen=True, slots=True, eq=False)  # arrays make == ambiguous: compare .digest
 class Instance:
     """Which node wants which topic: CSR over integer ids, topics sorted within a node.
+
+    `publications` says who publishes what, where that is known. In an instance to design for
+    (`meshwright.overlay.demand`), nodes that only publish a topic take part in it too: `wants` is
+    false there, and `workload` is the instance that it was made of.
 
     Examples
     --------
@@ -35,12 +47,25 @@ class Instance:
     topic_names: Sequence[str]
     indptr: Longs  # n_nodes + 1
     topics: Ints  # n_subscriptions
+    publications: Publications = field(default_factory=Publications.none)
+    wants: Bools | None = None  # n_subscriptions; None: every node wants its topics
+    workload: Instance | None = field(default=None, repr=False)
     _digest: list[str] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", frozen(self.indptr, np.int64, "indptr"))
         object.__setattr__(self, "topics", frozen(self.topics, np.int32, "topics"))
         check_csr(self.indptr, self.topics, len(self.node_names), len(self.topic_names))
+        for what, count in (("node", self.n_nodes), ("topic", self.n_topics)):
+            ids = getattr(self.publications, f"{what}s")
+            if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+                raise InputError(f"a publication has a {what} outside 0..{count - 1}.")
+        if self.wants is not None:
+            wants = np.array(self.wants, np.bool_)
+            if len(wants) != len(self.topics):
+                raise InputError(f"wants has {len(wants)} entries for {len(self.topics)} topics.")
+            wants.flags.writeable = False
+            object.__setattr__(self, "wants", wants)
 
     @property
     def n_nodes(self) -> int:
@@ -58,6 +83,11 @@ class Instance:
         return len(self.topics)
 
     @property
+    def n_publications(self) -> int:
+        """The number of (node, topic) pairs of which it is known that the node publishes."""
+        return len(self.publications)
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the content: equal to the digest of a workload with the same content."""
         if not self._digest:
@@ -69,7 +99,12 @@ class Instance:
         counts = self.n_nodes, self.n_topics, self.n_subscriptions
         node_names, topic_names = arrow_names(self.node_names), arrow_names(self.topic_names)
         names = names_digest(node_names), names_digest(topic_names)
-        return workload_digest(*counts, *names, pairs_digest(pack(self.nodes, self.topics)))
+        digest = workload_digest(*counts, *names, pairs_digest(pack(self.nodes, self.topics)))
+        if self.wants is not None:
+            only = ~self.wants
+            pairs = pack(self.nodes[only], self.topics[only])
+            digest = with_publications(digest, pairs, *np.zeros((2, len(pairs))))
+        return self.publications.digest_with(digest)
 
     @property
     def nodes(self) -> Ints:
@@ -81,21 +116,40 @@ class Instance:
         return self.topics[self.indptr[node] : self.indptr[node + 1]]
 
     @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple[str, str]], *, nodes: Iterable[str] = ()) -> Instance:
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        *,
+        nodes: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        publications: Iterable[tuple[Any, ...]] = (),
+    ) -> Instance:
         """Return the instance of (node, topic) names; repeats count once.
 
-        `nodes` are further ones, which may want nothing.
+        `nodes` and `topics` are further ones, which nobody may want. `publications` are
+        (node, topic), (node, topic, messages per second), or these three and the mean bytes.
         """
         wanted = {_pair(pair) for pair in pairs}
-        for name in (nodes := set(nodes)) | {name for pair in wanted for name in pair}:
+        made = [_publication(row) for row in publications]
+        named = {name for pair in wanted for name in pair} | {n for row in made for n in row[:2]}
+        nodes, topics = set(nodes), set(topics)
+        for name in nodes | topics | named:
             check_name(name)
-        node_names = tuple(sorted({node for node, _ in wanted} | nodes))
-        topic_names = tuple(sorted({topic for _, topic in wanted}))
+        node_names = tuple(sorted({node for node, _ in wanted} | nodes | {row[0] for row in made}))
+        published_topics = {row[1] for row in made}
+        topic_names = tuple(sorted({topic for _, topic in wanted} | topics | published_topics))
         node_id = {name: i for i, name in enumerate(node_names)}
         topic_id = {name: i for i, name in enumerate(topic_names)}
         ids = sorted((node_id[node], topic_id[topic]) for node, topic in wanted)
         array = np.array(ids, dtype=np.int32).reshape(-1, 2)
-        return cls(node_names, topic_names, row_pointers(array[:, 0], len(node_names)), array[:, 1])
+        published = Publications.merged(
+            [node_id[row[0]] for row in made],
+            [topic_id[row[1]] for row in made],
+            [row[2] for row in made],
+            [row[3] for row in made],
+        )
+        pointers = row_pointers(array[:, 0], len(node_names))
+        return cls(node_names, topic_names, pointers, array[:, 1], published)
 
     @classmethod
     def from_arrays(
@@ -133,8 +187,28 @@ class Instance:
             packed.sort()
             nodes, topics = unpack(packed)
         return cls(
-            node_names, topic_names, row_pointers(nodes, n_nodes), topics, [manifest["digest"]]
+            node_names,
+            topic_names,
+            row_pointers(nodes, n_nodes),
+            topics,
+            read_publications(manifest, n_nodes, n_topics),
+            _digest=[manifest["digest"]],
         )
+
+
+def read_publications(manifest: Manifest, n_nodes: int, n_topics: int) -> Publications:
+    """Return the publications of a workload dataset; a dataset of format version 1 has none."""
+    if not manifest.rows.get("publications"):
+        return Publications.none()
+    rows = read_table(manifest, "publications")
+    for column, count in (("node", n_nodes), ("topic", n_topics)):
+        check_ids(manifest, column, rows.column(column).to_numpy(), count, "publication")
+    try:
+        return Publications.of_table(rows)
+    except InputError as error:
+        raise InputError(
+            f"'{manifest.path}' is damaged: {error} Make the dataset again."
+        ) from error
 
 
 class Subscribers(NamedTuple):
@@ -171,6 +245,19 @@ def _pair(pair: object) -> tuple[str, str]:
     raise InputError(f"a pair is (node, topic); got {pair!r}.")
 
 
+def _publication(row: Any) -> tuple[str, str, float, float]:
+    """Return a publication as (node, topic, rate, bytes), NaN for what is not given."""
+    if not isinstance(row, Sequence) or isinstance(row, str) or not 2 <= len(row) <= 4:
+        raise InputError(f"a publication is (node, topic[, rate[, bytes]]); got {row!r}.")
+    try:
+        rate, size = (
+            np.nan if value is None else float(value) for value in (*row[2:], None, None)[:2]
+        )
+    except (TypeError, ValueError):
+        raise InputError(f"rate and bytes of a publication are numbers; got {row!r}.") from None
+    return row[0], row[1], rate, size
+
+
 def check_name(name: object) -> None:
     """Raise InputError unless a name is text that can be stored."""
     if not isinstance(name, str) or not name:
@@ -196,11 +283,13 @@ def _rise(nodes: Ints, topics: Ints) -> bool:
     return True
 
 
-def check_ids(workload: Manifest, what: str, ids: Ints, count: int) -> None:
-    """Raise InputError if a column of a workload's subscriptions holds an id that nothing has."""
+def check_ids(
+    workload: Manifest, what: str, ids: Ints, count: int, row: str = "subscription"
+) -> None:
+    """Raise InputError if a column of a workload's table holds an id that nothing has."""
     if len(ids) and not (ids.min() >= 0 and ids.max() < count):
         raise InputError(
-            f"'{workload.path}' has a subscription of a {what} outside 0..{count - 1}. "
+            f"'{workload.path}' has a {row} of a {what} outside 0..{count - 1}. "
             "Make the dataset again."
         )
 

@@ -14,6 +14,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, small_world
+from meshwright.overlay.demand import ASSUMPTIONS, assumption, make_demand
 from meshwright.overlay.methods import METHODS, MOST_BUDGET, SMALL_WORLDS, fill_parameters
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.compile import Stopwatch
@@ -44,6 +45,7 @@ def design(
     budget_ratio: float | None = None,
     budget_counts: str | None = None,
     equal_edges: bool = False,
+    assume_publishers: str | None = None,
     certify: bool = True,
     on_progress: OnProgress = None,
     engine: Engine | None = None,
@@ -65,6 +67,9 @@ def design(
         that Alg. 3 adds included, or ``gaining``, those of our overlay.
     equal_edges
         With `budget_ratio`: stop the degree-limited methods at the same number of edges too.
+    assume_publishers
+        Who publishes: ``listed`` (the default if the instance has publications), ``subscribers``
+        (the default otherwise) or ``anyone``; `meshwright.overlay.demand` says what that means.
     certify
         Compute the bounds; without them the overlay is the same.
     on_progress
@@ -86,6 +91,8 @@ def design(
     ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
     """
     watch = Stopwatch()
+    assumed = assumption(instance, assume_publishers)
+    instance = make_demand(instance, assumed)
     check_request(
         method,
         average_degree=average_degree,
@@ -117,6 +124,8 @@ def design(
             "budget_counts": budget_counts,
             "equal_edges": equal_edges,
         }
+    if instance.workload is not None:
+        parameters["assume_publishers"] = assumed
     overlay: Overlay
     if method in SMALL_WORLDS:
         ring, fingers = built
@@ -143,9 +152,12 @@ def check_request(
     budget_ratio: float | None = None,
     budget_counts: str | None = None,
     equal_edges: bool = False,
+    assume_publishers: str | None = None,
     **parameters: Any,
 ) -> None:
     """Validate the arguments of `design`, independent of the instance."""
+    if assume_publishers is not None and assume_publishers not in ASSUMPTIONS:
+        raise unknown_choice("assume_publishers", assume_publishers, ASSUMPTIONS)
     takes = _budget_names(method, equal_edges=equal_edges)
     budget: dict[str, int] = {}  # names only: the amounts depend on the instance
     for name, value in (("average_degree", average_degree), ("budget_ratio", budget_ratio)):

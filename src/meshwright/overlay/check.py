@@ -21,7 +21,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import count_repeated, gains_of
 from meshwright.overlay.bounds import find_bounds
-from meshwright.overlay.dataset import is_small_world, world_findings
+from meshwright.overlay.dataset import designed_for, is_small_world, world_findings
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
 from meshwright.overlay.methods import SMALL_WORLDS
 from meshwright.overlay.topics import evaluate_range, sub_overlays
@@ -81,6 +81,7 @@ def check(
                 f"'{source.path}' is damaged: its content has another digest than its manifest "
                 "says. Make the dataset again."
             )
+        instance = designed_for(manifest, instance)
     n_nodes, n_topics = instance.n_nodes, instance.n_topics
     with progress.step("checking the links"):
         edges = read_table(manifest, "edges")

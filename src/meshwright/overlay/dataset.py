@@ -17,6 +17,8 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
+from meshwright.overlay.demand import make_demand
+from meshwright.patterns.expand import expand
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
 
@@ -34,14 +36,26 @@ def write_overlay(
         return stage.publish(
             {
                 "workload": str(Path(workload).absolute()),
-                "workload_digest": overlay.instance.digest,
+                "workload_digest": (overlay.instance.workload or overlay.instance).digest,
                 "method": overlay.method,
                 "parameters": dict(overlay.parameters),
                 "seed": overlay.seed,
                 "seconds": round(overlay.seconds, 3),
+                **_participation(overlay.instance),
                 **overlay.certificate(),
             }
         )
+
+
+def _participation(instance: Instance) -> dict[str, int]:
+    """Return how many topics have subscribers and no publisher, and who takes part to publish."""
+    if instance.wants is None or instance.workload is None:
+        return {}
+    wanted = np.unique(expand(instance.workload).topics)
+    return {
+        "n_topics_unpublished": len(np.setdiff1d(wanted, instance.topics)),
+        "n_only_publishing": int(np.count_nonzero(~instance.wants)),
+    }
 
 
 def _tables(overlay: Overlay) -> dict[str, dict[str, npt.NDArray[Any]]]:
@@ -82,7 +96,7 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
     source = find_input(manifest, "workload", workload)
     table = read_table(manifest, "edges").sort_by("rank")
     values: dict[str, Any] = {
-        "instance": Instance.read(source),
+        "instance": designed_for(manifest, Instance.read(source)),
         "edges": np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy())),
         "gains": table.column("gain").to_numpy(),
         "method": manifest["method"],
@@ -97,6 +111,12 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
     if wrong:
         raise InputError(f"'{manifest.path}' is damaged: {wrong[0]}. Design it again.")
     return SmallWorld(**values, ring=ring, fingers=fingers)
+
+
+def designed_for(overlay: Manifest, workload: Instance) -> Instance:
+    """Return the instance that an overlay was designed for, from its workload."""
+    assumed = overlay["parameters"].get("assume_publishers")
+    return workload if assumed is None else make_demand(workload, assumed)
 
 
 def _read_bounds(manifest: Manifest) -> Bounds | None:

@@ -1,16 +1,21 @@
-"""Filters expanded: a node with a filter becomes a subscriber of everything the filter matches."""
+"""Filters expanded: a node with a filter wants, or publishes, everything the filter matches."""
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance
-from meshwright.model.names import arrow_names
+from meshwright.model.names import NumberedNames, arrow_names
 from meshwright.patterns.filters import PatternIndex, all_meets, is_filter
-from meshwright.storage import Manifest, open_dataset, staging, write_table
-from meshwright.storage.digest import names_digest
+
+
+def has_filters(instance: Instance) -> bool:
+    """Return whether a topic of an instance is a filter."""
+    names = instance.topic_names
+    if isinstance(names, NumberedNames):
+        return False
+    return bool(pc.any(pc.match_substring_regex(arrow_names(names), "[+#]")).as_py())
 
 
 def expand(instance: Instance, names: Iterable[str] = ()) -> Instance:
@@ -18,68 +23,54 @@ def expand(instance: Instance, names: Iterable[str] = ()) -> Instance:
 
     The node becomes a subscriber of every concrete topic and every narrower filter that its
     filter covers. Where filters cross, their meet becomes a topic that the subscribers of both
-    want. Further `names` that a filter matches become topics too. An instance without filters is
-    returned unchanged.
+    want. Further `names` that a filter matches become topics too. Publishers of a filter become
+    publishers of what it covers in the same way; the rate stays with the filter, because nobody
+    knows how it is spread. An instance without filters is returned unchanged.
 
     Examples
     --------
     >>> expanded = expand(Instance.from_pairs([("a", "x/1"), ("log", "#")]))
     >>> [expanded.topic_names[t] for t in expanded.topics_of(1)]
     ['#', 'x/1']
+    >>> published = [("edge", "dev/7/#")]
+    >>> expanded = expand(Instance.from_pairs([("cloud", "dev/+/temp")], publications=published))
+    >>> [expanded.topic_names[t] for t in expanded.publications.topics]
+    ['dev/7/#', 'dev/7/temp']
     """
-    topics = list(instance.topic_names)
-    if not any(map(is_filter, topics)):
+    if not has_filters(instance):
         return instance
-    filters = PatternIndex(filter(is_filter, topics))
-    subscribers: dict[str, set[str]] = {name: set() for name in topics}
+    topics = list(instance.topic_names)
+    wanting: dict[str, set[str]] = {}
     for node, node_name in enumerate(instance.node_names):
         for topic in instance.topics_of(node).tolist():
-            subscribers[topics[topic]].add(node_name)
+            wanting.setdefault(topics[topic], set()).add(node_name)
+    publishing: dict[str, set[str]] = {}
+    rates: dict[tuple[str, str], tuple[float, float]] = {}
+    made = instance.publications
+    columns = (made.nodes, made.topics, made.rates, made.sizes)
+    for node, topic, rate, size in zip(*(column.tolist() for column in columns), strict=True):
+        pair = instance.node_names[node], topics[topic]
+        publishing.setdefault(pair[1], set()).add(pair[0])
+        rates[pair] = rate, size
     listed = {*topics, *names}
-    pairs = (
-        (node, name)
-        for name in listed | all_meets(listed)
-        for node in subscribers.get(name, set()).union(
-            *(subscribers[wide] for wide in filters.covering(name))
-        )
+    patterns = listed | all_meets(listed)
+    published = _narrowed(publishing, patterns)
+    unknown = (np.nan, np.nan)
+    return Instance.from_pairs(
+        _narrowed(wanting, patterns),
+        nodes=instance.node_names,
+        publications=[(*pair, *rates.get(pair, unknown)) for pair in sorted(published)],
+        topics=topics,
     )
-    return Instance.from_pairs(pairs, nodes=instance.node_names)
 
 
-def expand_workload(workload: str | Path, out: str | Path, *, force: bool = False) -> Manifest:
-    """Write the workload in which each filter's node wants everything that the filter matches."""
-    source = Path(workload)
-    before = open_dataset(source, "workload")
-    given = Instance.read(before)
-    instance = expand(given)
-    with staging(Path(out), "workload", force=force) as stage:
-        pairs = {"node": pa.array(instance.nodes), "topic": pa.array(instance.topics)}
-        write_table(stage.table("subscriptions"), pa.table(pairs))
-        digests = {}
-        for column, names in (("node", instance.node_names), ("topic", instance.topic_names)):
-            table = {
-                column: pa.array(np.arange(len(names), dtype=np.int32)),
-                "name": arrow_names(names),
-            }
-            write_table(stage.table(f"{column}s"), pa.table(table))
-            digests[f"{column}_names_digest"] = names_digest(table["name"])
-        rejected = dict.fromkeys(("source", "record", "reason"), pa.array([], pa.string()))
-        write_table(stage.table("rejected"), pa.table(rejected))
-        return stage.publish(
-            {
-                "n_nodes": instance.n_nodes,
-                "n_topics": instance.n_topics,
-                "n_subscriptions": instance.n_subscriptions,
-                "n_rejected": 0,
-                "n_duplicates": 0,
-                "n_self_loops": 0,
-                "digest": instance.digest,
-                **digests,
-                "source": before.get("source", []),
-                "parameters": {
-                    **before.get("parameters", {}),
-                    "expanded": str(source),
-                    "n_subscriptions_before": given.n_subscriptions,
-                },
-            }
+def _narrowed(nodes: Mapping[str, set[str]], patterns: Iterable[str]) -> set[tuple[str, str]]:
+    """Return each node with the patterns that its own patterns cover."""
+    filters = PatternIndex(filter(is_filter, nodes))
+    return {
+        (node, pattern)
+        for pattern in patterns
+        for node in nodes.get(pattern, set()).union(
+            *(nodes[wide] for wide in filters.covering(pattern))
         )
+    }

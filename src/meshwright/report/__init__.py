@@ -151,7 +151,7 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
     for label, manifest in section.datasets["overlay"]:
         with progress.step(f"reading {label}"):
             overlay = read_overlay(manifest, section.source.path if section.source else None)
-            instance = overlay.instance
+            instance = overlay.instance.workload or overlay.instance
             facts = overlay_facts(label, overlay, manifest)
             overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
     for label, manifest in section.datasets["run"]:

@@ -6,7 +6,10 @@ driver only puts the blocks' digests in order:
 - a block of names: the lengths of their UTF-8 forms in id order (8 bytes each), then the bytes;
 - a block of subscriptions: for each pair in order, ``node << 32 | topic`` (8 bytes);
 - the whole: the three counts, then for nodes, topics and subscriptions the SHA-256 over
-  (block, digest) of each block that is not empty.
+  (block, digest) of each block that is not empty;
+- with publications: this digest, then of all publications in order the pairs, the rates and the
+  bytes (8 bytes each, rates and bytes as doubles, unknown ones as one NaN). A workload without
+  publications has the digest that it had before there were any.
 
 All integers are little-endian. Any partitioning whose parts hold whole blocks gives the same
 digest, and so does `meshwright.Instance`, which hashes its arrays in one go.
@@ -20,11 +23,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Floats, Ints, Longs
 
 BLOCK_BITS = 8  # 256 ids: small enough to spread 10,000 nodes over a cluster, 32 bytes each
 BLOCK = 1 << BLOCK_BITS
 _FORMAT = b"meshwright workload 1\n"
+_WITH_PUBLICATIONS = b"meshwright workload 2\n"
 
 
 def pack(nodes: Ints, topics: Ints) -> Longs:
@@ -115,4 +119,17 @@ def workload_digest(
         whole.update(count.to_bytes(8, "little"))
     for digest in (nodes, topics, subscriptions):
         whole.update(bytes.fromhex(digest))
+    return whole.hexdigest()
+
+
+def with_publications(digest: str, pairs: Longs, rates: Floats, sizes: Floats) -> str:
+    """Return the digest of a workload with publications from the one without; pairs are sorted."""
+    if len(pairs) == 0:
+        return digest
+    whole = hashlib.sha256(_WITH_PUBLICATIONS + bytes.fromhex(digest))
+    whole.update(len(pairs).to_bytes(8, "little"))
+    whole.update(pairs.astype("<i8", copy=False).tobytes())
+    for values in (rates, sizes):
+        known = np.where(np.isnan(values), np.nan, values)  # one form of NaN
+        whole.update(known.astype("<f8").tobytes())
     return whole.hexdigest()

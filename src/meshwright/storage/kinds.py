@@ -104,6 +104,7 @@ class Kind(NamedTuple):
     facts: str
     optional: Mapping[str, str] = {}  # tables that not every dataset has
     counted: tuple[str, ...] = ()  # tables whose rows are a fact too: "nodes" for n_nodes
+    format_version: int = 1  # what is written; older versions can still be read
 
 
 def _totals(name: str) -> str:
@@ -128,9 +129,11 @@ KINDS = {
             "topics": "topic int, name string",
             "rejected": "source string?, record string?, reason string",
         },
-        "n_nodes count, n_topics count, n_subscriptions count, n_rejected count, "
-        "n_duplicates count, n_self_loops count, digest text, parameters map",
-        counted=("nodes", "topics", "subscriptions"),
+        "n_nodes count, n_topics count, n_subscriptions count, n_publications count, "
+        "n_rejected count, n_duplicates count, n_self_loops count, digest text, parameters map",
+        {"publications": "node int, topic int, rate double?, bytes double?"},
+        counted=("nodes", "topics", "subscriptions", "publications"),
+        format_version=2,
     ),
     "overlay": Kind(
         "design",

@@ -17,7 +17,6 @@ from meshwright.runtime.provenance import command_line, versions
 from meshwright.storage.kinds import KINDS, check_facts
 from meshwright.storage.versions import PREFIX, Pin
 
-FORMAT_VERSION = 1
 FILE = "manifest.json"
 MAX_TRIES = 1000  # to pin a version; each failure means that a writer has replaced it
 HEAD: Mapping[str, Any] = {"created": "", "command": "", "versions": {}}  # what may be missing
@@ -63,7 +62,7 @@ class Manifest:
         """Return the manifest as it is written."""
         return {
             "kind": self.kind,
-            "format_version": FORMAT_VERSION,
+            "format_version": KINDS[self.kind].format_version,
             "created": self.created,
             "command": self.command,
             "versions": dict(self.versions),
@@ -135,13 +134,15 @@ def _parse(directory: Path, kind: str | None) -> Manifest:
         raise _no_dataset(directory, kind) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _not_a_manifest(path, error) from error
-    if type(format_version) is not int or format_version != FORMAT_VERSION:
-        raise InputError(
-            f"'{directory}' has format version {format_version!r}; this Meshwright reads version "
-            f"{FORMAT_VERSION}. Make it again with this version, or use the one that wrote it."
-        )
     if not isinstance(found, str) or found not in KINDS:
         raise _not_a_manifest(path, f"unknown kind {found!r}")
+    newest = KINDS[found].format_version
+    if type(format_version) is not int or not 1 <= format_version <= newest:
+        raise InputError(
+            f"'{directory}' has format version {format_version!r}; this Meshwright reads "
+            f"{'version 1' if newest == 1 else f'versions 1 to {newest}'}. Make it again with "
+            "this version, or use the one that wrote it."
+        )
     if kind is not None and found != kind:
         raise InputError(
             f"'{directory}' is a dataset of kind {found!r}; {kind!r} is needed here. "
@@ -173,11 +174,10 @@ def _checked(directory: Path, kind: str, content: dict[str, Any]) -> Manifest:
             raise InputError(f"{name!r} is {str(value)[:40]!r}")
     check_facts(kind, content)
     for table in KINDS[kind].counted:
-        count = content.get(f"n_{table}", rows[table])
-        if count != rows[table]:
-            raise InputError(
-                f"'n_{table}' is {count:,}, and table {table!r} has {rows[table]:,} rows"
-            )
+        found = rows.get(table, 0)
+        count = content.get(f"n_{table}", found)
+        if count != found:
+            raise InputError(f"'n_{table}' is {count:,}, and table {table!r} has {found:,} rows")
     return Manifest(
         kind,
         rows,

@@ -15,10 +15,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from meshwright.model.publications import Publications
 from meshwright.runtime.arrays import Longs
 from meshwright.runtime.paths import uri
 from meshwright.runtime.tasks import Batches, read_task_results, write_task_result
-from meshwright.storage import Manifest, Staging, workload_digest
+from meshwright.storage import Manifest, Staging, read_parts, workload_digest
 from meshwright.storage.digest import BLOCK, BLOCK_BITS, PairHasher, combine_reported, unpack
 from meshwright.workload.names import Names, digest_of_names
 
@@ -126,19 +127,24 @@ def publish_workload(
     if not stage.table("rejected").exists():
         nothing = nodes.frame.sparkSession.createDataFrame([], REJECTED)
         nothing.write.parquet(uri(stage.table("rejected")))
+    publications = Publications.none()
+    if stage.table("publications").exists():
+        publications = Publications.of_table(read_parts(stage.table("publications")))
     node_names = digest_of_names(nodes.frame, partitions)
     topic_names = node_names if topics is nodes else digest_of_names(topics.frame, partitions)
     counts = (nodes.count, topics.count, written.n_subscriptions)
+    digest = workload_digest(*counts, node_names, topic_names, written.digest)
     return stage.publish(
         {
             "n_nodes": nodes.count,
             "n_topics": topics.count,
             "n_subscriptions": written.n_subscriptions,
+            "n_publications": len(publications),
             "n_rejected": 0,
             "n_duplicates": written.n_duplicates,
             "n_self_loops": written.n_self_loops,
             **facts,
-            "digest": workload_digest(*counts, node_names, topic_names, written.digest),
+            "digest": publications.digest_with(digest),
             # Equal digests of names mean that nodes and topics are the same users.
             "node_names_digest": node_names,
             "topic_names_digest": topic_names,
