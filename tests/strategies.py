@@ -1,9 +1,12 @@
 """Strategies shared by the property tests."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
 from meshwright.model.instance import Instance
+from tests.naive.limited import Rules
 
 
 def interests(max_nodes: int = 7, max_topics: int = 6) -> st.SearchStrategy[dict[int, set[int]]]:
@@ -35,3 +38,28 @@ def instance_of(interest: dict[int, set[int]], n_topics: int | None = None) -> I
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
     topics = np.array([t for row in rows for t in row], dtype=np.int32)
     return Instance.from_arrays(indptr, topics, n_topics)
+
+
+def rules_for(interest: dict[int, set[int]]) -> st.SearchStrategy:
+    """Return the interest with rules for it: some leaves, most links of nodes, and pairs."""
+    nodes = sorted(interest)
+    members = [(v, t) for v in nodes for t in sorted(interest[v])]
+    pairs = [(u, v) for u in nodes for v in nodes if u < v]
+
+    def some(values: list) -> st.SearchStrategy[set]:
+        return st.just(set()) | st.sets(st.sampled_from(values)) if values else st.just(set())
+
+    most = st.dictionaries(st.sampled_from(nodes), st.integers(0, 3)) if nodes else st.just({})
+    rules = st.builds(
+        Rules,
+        leaves=some(members),
+        most=st.just({}) | most,
+        forbidden=some(pairs),
+        allowed=st.none() | some(pairs).map(lambda chosen: chosen or None),
+    )
+    return rules.map(lambda drawn: (interest, one_kind_of_list(drawn)))
+
+
+def one_kind_of_list(rules: Rules) -> Rules:
+    """Return the rules with allowed pairs or forbidden ones, not both."""
+    return rules if rules.allowed is None else replace(rules, forbidden=set())

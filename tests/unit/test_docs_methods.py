@@ -13,7 +13,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "methods").glob("*.md"))
 RUNNABLE = [
     *PAGES,
-    *(DOCS / f"{name}.md" for name in ("certificates", "engine", "check-and-export", "routing")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("certificates", "engine", "check-and-export", "routing", "limits")
+    ),
 ]
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{i}")

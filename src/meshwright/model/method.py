@@ -21,6 +21,7 @@ class Method:
     budget: str | None = None  # the parameter that must be given
     reports_progress: bool = False  # whether the function takes `on_progress`
     on_spark: bool = False  # whether it also runs on Spark
+    restrictable: bool = False  # whether it obeys leaves, limits and links
 
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""

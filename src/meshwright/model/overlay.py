@@ -1,16 +1,23 @@
 """Which nodes are linked, and what no overlay can beat."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, frozen
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.storage.digest import pack
+
+if TYPE_CHECKING:
+    from meshwright.model.kernels.components import Components
+    from meshwright.model.kernels.leaves import SplitTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,7 @@ class Overlay:
     seed: int | None = None
     bounds: Bounds | None = None
     seconds: float = 0.0
+    carries: Bools | None = None  # n_subscriptions; False: a leaf of the topic; None: all carry
     _components: list[Ints] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
@@ -42,6 +50,8 @@ class Overlay:
         edges.flags.writeable = False
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "gains", frozen(self.gains, np.int32, "gains"))
+        if self.carries is not None:
+            object.__setattr__(self, "carries", frozen_flags(self.instance, self.carries))
         self._check_edges()
 
     def _check_edges(self) -> None:
@@ -55,7 +65,10 @@ class Overlay:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the workload and the links in order; of a small world its ring too."""
+        """The SHA-256 of the workload and the links in order; of a small world its ring too.
+
+        Leaf incidences count too, where there are any.
+        """
         whole = hashlib.sha256(b"meshwright overlay 1\n" + bytes.fromhex(self.instance.digest))
         for array in self._arrays():
             whole.update(array.size.to_bytes(8, "little"))
@@ -63,7 +76,9 @@ class Overlay:
         return whole.hexdigest()
 
     def _arrays(self) -> list[Ints]:
-        return [self.edges, self.gains]
+        if self.carries is None:
+            return [self.edges, self.gains]
+        return [self.edges, self.gains, np.flatnonzero(~self.carries).astype(np.int32)]
 
     @property
     def n_edges(self) -> int:
@@ -87,20 +102,28 @@ class Overlay:
 
     @property
     def components(self) -> Ints:
-        """The number of components of each topic's sub-overlay, from the edges alone."""
+        """The number of components of each topic's sub-overlay, from the edges alone.
+
+        A leaf that is linked to a carrier belongs to that component; one that is not is its own.
+        """
         return self._join()[0]
 
     @property
     def largest_components(self) -> Ints:
-        """The nodes in the largest component of each topic's sub-overlay."""
+        """The nodes in the largest component of each topic's sub-overlay, its leaves included."""
         return self._join()[1]
 
     def _join(self) -> list[Ints]:
         if not self._components:
+            from meshwright.model.kernels import leaves
             from meshwright.model.kernels.components import largest_components
 
-            state, _ = _joined(self.instance, self.edges)
-            found = (state.open_count, largest_components(state))
+            state, split, _ = _joined(self.instance, self.edges, self.carries)
+            if split is None:
+                found = (state.open_count, largest_components(state))
+            else:
+                largest = leaves.largest_with_leaves(state, split, self.edges)
+                found = (leaves.components_of_topics(state, split), largest)
             self._components.extend(frozen(array, np.int32, "components") for array in found)
         return self._components
 
@@ -108,7 +131,7 @@ class Overlay:
     def support(self) -> float:
         """The share of the joins a complete overlay needs that this one makes: 1 if complete."""
         wanted = int(np.count_nonzero(self.components))
-        full = self.instance.n_subscriptions - wanted
+        full = count_joins(self.instance, self.carries)
         missing = int(self.components.sum(dtype=np.int64)) - wanted
         return 1.0 - missing / full if full else 1.0
 
@@ -144,17 +167,48 @@ def disconnected_topics(overlay: Overlay) -> list[str]:
     return [names[t] for t in np.flatnonzero(overlay.components > 1).tolist()]
 
 
-def gains_of(instance: Instance, edges: Ints) -> Ints:
+def count_joins(instance: Instance, carries: Bools | None = None) -> int:
+    """Return the joins of a complete overlay: one less than the members of each topic.
+
+    Topics without a carrier have nothing to join.
+    """
+    topics = instance.topics
+    if carries is not None:
+        has_carrier = np.bincount(topics[carries], minlength=instance.n_topics) > 0
+        topics = topics[has_carrier[topics]]
+    return len(topics) - int(np.count_nonzero(np.bincount(topics, minlength=1)))
+
+
+def gains_of(instance: Instance, edges: Ints, carries: Bools | None = None) -> Ints:
     """Return the gain of each edge when they are added in this order."""
-    return _joined(instance, edges)[1]
+    return _joined(instance, edges, carries)[2]
 
 
-def _joined(instance: Instance, edges: Ints) -> tuple[Any, Ints]:
-    """Return the Components that the edges leave, and the gain of each edge."""
+def _joined(
+    instance: Instance, edges: Ints, carries: Bools | None = None
+) -> tuple[Components, SplitTopics | None, Ints]:
+    """Return the Components that the edges leave, how leaves split topics, and the gains."""
     from meshwright.model.kernels.components import join_all, new_components
+    from meshwright.model.kernels.leaves import components_with_leaves
 
-    components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    return components, join_all(components, edges)
+    interests, split = (instance.indptr, instance.topics, instance.n_topics), None
+    if carries is None:
+        components = new_components(*interests)
+    else:
+        components, split = components_with_leaves(*interests, carries)
+    return components, split, join_all(components, edges)
+
+
+def frozen_flags(instance: Instance, flags: npt.ArrayLike) -> Bools:
+    """Return a read-only copy of flags, one for each incidence of an instance."""
+    copy: Bools = np.array(flags)
+    if copy.dtype != np.bool_ or copy.shape != instance.topics.shape:
+        raise InputError(
+            f"carries must be {instance.n_subscriptions:,} times true or false, one for each node "
+            f"and topic of the instance; got {copy.dtype} of shape {copy.shape}."
+        )
+    copy.flags.writeable = False
+    return copy
 
 
 def distinct_edges(one: Ints, other: Ints) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -16,13 +17,14 @@ from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay.demand import ASSUMPTIONS, assumption, make_demand
 from meshwright.overlay.methods import METHODS, MOST_BUDGET, SMALL_WORLDS, fill_parameters
-from meshwright.runtime.arrays import Ints
+from meshwright.runtime.arrays import Bools, Ints
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.progress import OnProgress
 
 if TYPE_CHECKING:
     from meshwright.overlay.greedy.rule import Engine
 
+PUBLISHERS_AS = ("member", "leaf")
 BUDGET_COUNTS = ("all", "gaining")  # which links of minmax a budget ratio is a share of
 FindBounds = Callable[[Instance, Ints], Bounds]
 
@@ -50,6 +52,8 @@ def design(
     on_progress: OnProgress = None,
     engine: Engine | None = None,
     bounds: FindBounds | None = None,
+    carries: Bools | None = None,
+    publishers_as: str | None = None,
     **parameters: Any,
 ) -> Overlay:
     """Return the overlay that a method designs: for ``sl``, ``s``, ``l``, ``none`` a SmallWorld.
@@ -76,6 +80,13 @@ def design(
         Called with the share of the joins done so far.
     engine, bounds
         What finds the edges of gm, minmax, gpa, gpm, and the bounds; by default in this process.
+    carries
+        One flag for each node and topic of the instance to design for (`make_demand`), in its
+        order: whether the node may carry the topic for others. Where it may not, it is a leaf of
+        the topic (docs/limits.md).
+    publishers_as
+        ``member`` (the default): a node that only publishes a topic may carry it for others;
+        ``leaf``: it may not.
     **parameters
         The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``fingers``, ``seed``, ...
 
@@ -90,6 +101,8 @@ def design(
     >>> world.ring.tolist(), world.fingers.tolist(), world.support
     ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
     """
+    from meshwright.overlay.restricted import check_restrictable, restrict, restricted_engine
+
     watch = Stopwatch()
     assumed = assumption(instance, assume_publishers)
     instance = make_demand(instance, assumed)
@@ -99,8 +112,13 @@ def design(
         budget_ratio=budget_ratio,
         budget_counts=budget_counts,
         equal_edges=equal_edges,
+        publishers_as=publishers_as,
         **parameters,
     )
+    restricted = restrict(instance, carries=carries, publishers_as=publishers_as)
+    if restricted.any:
+        check_restrictable(method, budget_ratio=budget_ratio, on_spark=engine is not None)
+        engine = restricted_engine(restricted)
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
@@ -126,6 +144,8 @@ def design(
         }
     if instance.workload is not None:
         parameters["assume_publishers"] = assumed
+    if publishers_as is not None:
+        parameters["publishers_as"] = publishers_as
     overlay: Overlay
     if method in SMALL_WORLDS:
         ring, fingers = built
@@ -135,13 +155,13 @@ def design(
     else:
         edges, gains = built
         overlay = Overlay(instance, edges, gains, method, parameters, seed)
-    overlay = replace(overlay, seconds=watch.seconds)
+    overlay = replace(overlay, seconds=watch.seconds, carries=restricted.carries)
     if not certify:
         return overlay
     if bounds is None:
         from meshwright.overlay.bounds import find_bounds
 
-        bounds = find_bounds
+        bounds = partial(find_bounds, restrictions=restricted) if restricted.any else find_bounds
     return replace(overlay, bounds=bounds(instance, overlay.edges))
 
 
@@ -153,9 +173,12 @@ def check_request(
     budget_counts: str | None = None,
     equal_edges: bool = False,
     assume_publishers: str | None = None,
+    publishers_as: str | None = None,
     **parameters: Any,
 ) -> None:
     """Validate the arguments of `design`, independent of the instance."""
+    if publishers_as is not None and publishers_as not in PUBLISHERS_AS:
+        raise unknown_choice("publishers_as", publishers_as, PUBLISHERS_AS)
     if assume_publishers is not None and assume_publishers not in ASSUMPTIONS:
         raise unknown_choice("assume_publishers", assume_publishers, ASSUMPTIONS)
     takes = _budget_names(method, equal_edges=equal_edges)

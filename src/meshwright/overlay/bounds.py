@@ -7,14 +7,16 @@ all its topics. Details and proofs are in docs/certificates.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Components, join_all, new_components, new_counters
+from meshwright.model.kernels.leaves import components_with_leaves
 from meshwright.model.overlay import Bounds
+from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels import bounds as kernel
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.threads import in_parts
@@ -45,19 +47,53 @@ class Profile:
 NOTHING = Profile(np.zeros(1, dtype=np.int64), 0, 0, 0)
 
 
-def find_bounds(instance: Instance, edges: Ints) -> Bounds:
+def find_bounds(
+    instance: Instance, edges: Ints, restrictions: Restrictions | None = None
+) -> Bounds:
     """Return the bounds for the overlay's own budget: its edges, its maximum degree.
+
+    Of what a design must obey, leaves count in all bounds, pairs in those on the edges and on the
+    maximum degree, and the most links of nodes in none: a bound without them holds all the more.
 
     Cost: two or three walks over the incidences, on all processors.
     """
-    components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    mu_full = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
+    restricted = restrictions is not None and restrictions.any
+    components = _components(instance, restrictions)
+    mu_full = int(np.maximum(components.open_count - 1, 0).sum(dtype=np.int64))
     max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-    before = _profile_here(components, max_degree, needs=True)
+    before = _profile_here(components, max_degree, needs=not restricted)
+    if restrictions is not None and restricted:
+        needed = links_needed(instance, restrictions)
+        needed = needed[needed < kernel.NO_PARTNER]
+        largest = int(needed.max(initial=0))
+        before = replace(before, needed_sum=int(needed.sum()), needed_max=largest)
     mu = int(join_all(components, edges).sum(dtype=np.int64))
     partial = 0 < mu < mu_full
     after = _profile_here(components, max_degree, needs=False) if partial else None
     return bounds_of(before, after, mu, mu_full, len(edges))
+
+
+def links_needed(instance: Instance, restrictions: Restrictions) -> Longs:
+    """Return how many links each node needs at least; NO_PARTNER where no number is enough."""
+    components = _components(instance, restrictions)
+    n_nodes = instance.n_nodes
+    exclusions = restrictions.exclusions(np.arange(n_nodes, dtype=np.int32))
+    needed = np.zeros(n_nodes, dtype=np.int64)
+
+    def work(first: int, last: int) -> None:
+        counts = np.zeros(n_nodes, dtype=np.int32)
+        kernel.links_needed(components, exclusions, counts, needed, first, last)
+
+    in_parts(work, n_nodes)
+    return needed
+
+
+def _components(instance: Instance, restrictions: Restrictions | None) -> Components:
+    """Return the components before the first edge."""
+    interests = instance.indptr, instance.topics, instance.n_topics
+    if restrictions is None or restrictions.carries is None:
+        return new_components(*interests)
+    return components_with_leaves(*interests, restrictions.carries)[0]
 
 
 def bounds_of(

@@ -2,16 +2,17 @@
 
 Pairs are ordered by gain, larger degree and ids, so ties are settled. Where interests are dense, a
 table keeps the gains of all pairs; otherwise rows keep a few partners of each node. The edges are
-the same.
+the same. Restricted runs go by rows; where pairs are excluded, down to the last pair that gains.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import drop_all_connected, forget_labels
+from meshwright.model.kernels.leaves import split_leaves
 from meshwright.overlay.greedy.kernels import key_order as kernel
 from meshwright.overlay.greedy.kernels import last_level, tuning
 from meshwright.overlay.greedy.kernels.row_queue import ROWS_DUE, order_heap, scan_due
@@ -19,7 +20,7 @@ from meshwright.overlay.greedy.kernels.rows import N_DUE, Rows, new_rows, new_sc
 from meshwright.overlay.greedy.kernels.run import LOWEST_GAIN, NO_LIMIT
 from meshwright.overlay.greedy.kernels.table import fill, new_table, table_bytes
 from meshwright.overlay.greedy.kernels.table_sweep import mark_blocks, new_sweep
-from meshwright.overlay.greedy.rule import Edges, GreedyRun, Rule, rank_nodes
+from meshwright.overlay.greedy.rule import Edges, GreedyRun, Restrictions, Rule, rank_nodes
 from meshwright.runtime.progress import OnProgress
 from meshwright.runtime.threads import SMALLEST, ScratchPool, in_parts
 from meshwright.workload.forecast import DENSE_BYTES
@@ -37,15 +38,26 @@ class Options:
 
 
 def greedy_edges(
-    instance: Instance, rule: Rule, on_progress: OnProgress = None, options: Options | None = None
+    instance: Instance,
+    rule: Rule,
+    on_progress: OnProgress = None,
+    options: Options | None = None,
+    restrictions: Restrictions | None = None,
 ) -> Edges:
-    """Return the edges of a rule in the order added, and their gains.
+    """Return the edges of a rule in the order added, and their gains; all within `restrictions`.
 
     Cost: time in the order of the incidences, the sum over topics of |V(t)|^2 / 2, a few times;
     memory about 80 bytes per subscription, up to 64 more with a table, and 0.7 kB per node, 1.3 kB
     for `low`.
     """
-    run = _KeyOrderRun(instance, rule, on_progress, options or Options())
+    restrictions, options = restrictions or Restrictions(), options or Options()
+    if restrictions.carries is not None:
+        split = split_leaves(
+            instance.indptr, instance.topics, instance.n_topics, restrictions.carries
+        )
+        instance = Instance.from_arrays(split.indptr, split.topics, split.n_topics)
+        restrictions = replace(restrictions, leaf_node=split.leaf_node)
+    run = _KeyOrderRun(instance, rule, on_progress, options, restrictions)
     run.add_all()
     return run.edges()
 
@@ -60,12 +72,22 @@ class _KeyOrderRun(GreedyRun):
     """One run in key order."""
 
     def __init__(
-        self, instance: Instance, rule: Rule, on_progress: OnProgress, options: Options
+        self,
+        instance: Instance,
+        rule: Rule,
+        on_progress: OnProgress,
+        options: Options,
+        restrictions: Restrictions,
     ) -> None:
         n_nodes = instance.n_nodes
         table = is_dense(instance) if options.table is None else options.table
+        # The table knows neither excluded pairs nor carriers that are joined before the first edge.
+        table = table and not restrictions.any
         ids = np.arange(n_nodes, dtype=np.int32) if table else rank_nodes(instance)
-        super().__init__(instance, ids, rule, on_progress)
+        super().__init__(instance, ids, rule, on_progress, restrictions.leaf_node)
+        self._exclusions = restrictions.exclusions(ids, self.run.degree)
+        # The last level does not know excluded pairs.
+        self._lowest_gain = 1 if restrictions.exclude_pairs else LOWEST_GAIN
         self._options = options
         self._largest = int(np.diff(instance.indptr).max(initial=0))
         components = self.run.components
@@ -75,10 +97,11 @@ class _KeyOrderRun(GreedyRun):
         n_table = n_nodes if table else 0
         gains = new_table(n_table, self._largest, wide=options.wide)
         scratch = new_scratch(components, options.cache)
-        self._state = kernel.State(self.run, scratch, gains, uses_table=table)
+        last_gain = 0 if table else self._lowest_gain - 1
+        self._state = kernel.State(self.run, scratch, gains, table, last_gain)
         self._in_parts(lambda first, last: fill(components, gains, first, last), n_table)
         self._in_parts(lambda first, last: drop_all_connected(components, first, last), n_nodes)
-        self._queue = self._new_queue(LOWEST_GAIN)
+        self._queue = self._new_queue(self._lowest_gain)
 
     def _new_queue(self, lowest_gain: int) -> kernel.Queue:
         """Return a queue of the pairs that gain at least `lowest_gain`."""
@@ -94,6 +117,7 @@ class _KeyOrderRun(GreedyRun):
             lowest_gain=lowest_gain,
             cache=options.cache,
             min_batch=SMALLEST if batches else NO_LIMIT,
+            exclusions=self._exclusions,
         )
         self._scan_due(rows)
         return kernel.Queue(sweep, rows)
@@ -124,7 +148,7 @@ class _KeyOrderRun(GreedyRun):
             if gain_left == ROWS_DUE:
                 self._scan_due(self._queue.rows)
                 order_heap(self._queue.rows)
-        if gain_left >= 0 and not self._state.uses_table:
+        if gain_left >= 0 and self._state.last_gain == 1:
             # `gm`, `minmax` and `low` agree on the best pair once all pairs gain the same.
             level = last_level.new_last_level(self.run)
             self.add_edges(

@@ -13,6 +13,12 @@ import numpy as np
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import copy_rows, new_components
+from meshwright.model.kernels.leaves import join_carriers
+from meshwright.overlay.greedy.kernels.exclusions import (
+    Exclusions,
+    exclude_by_limits,
+    no_exclusions,
+)
 from meshwright.overlay.greedy.kernels.idle_edges import (
     add_idle_edges,
     link_all,
@@ -20,7 +26,7 @@ from meshwright.overlay.greedy.kernels.idle_edges import (
     with_room,
 )
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, Run
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.progress import OnProgress
 
 Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_edges]: their gains
@@ -36,6 +42,43 @@ class Rule:
     max_edges: int | None = None
     max_degree: int | None = None
     idle_edges: bool = False  # with rising_cap: fill up each phase with edges of gain 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restrictions:
+    """What a run must obey besides its rule: who carries topics, most links of nodes, pairs."""
+
+    carries: Bools | None = None  # bool[n_subscriptions]; False: a leaf of the topic
+    max_links: Ints | None = None  # int32[n_nodes]
+    pairs: Ints | None = None  # int32[n, 2], the only pairs allowed, or forbidden ones
+    only_listed: bool = False  # whether `pairs` are the only ones allowed
+    leaf_node: Ints | None = None  # of the last topics, once `carries` has been split off
+
+    @property
+    def exclude_pairs(self) -> bool:
+        """Whether pairs that share topics may be excluded."""
+        return self.max_links is not None or self.pairs is not None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is restricted."""
+        return self.exclude_pairs or self.carries is not None
+
+    def exclusions(self, ids: Ints, degree: Ints | None = None) -> Exclusions:
+        """Return the excluded pairs; `ids` are the nodes in the order that kernels number them.
+
+        `degree` is the array of a run, which changes; by default no node has a link.
+        """
+        if not self.exclude_pairs:
+            return no_exclusions()
+        degree = np.zeros(len(ids), np.int32) if degree is None else degree
+        most = np.full(len(ids), NO_LIMIT, np.int32)
+        if self.max_links is not None:
+            most = self.max_links[ids].astype(np.int32)
+        pairs = np.empty((0, 2), np.int32)
+        if self.pairs is not None:
+            pairs = np.argsort(ids).astype(np.int32)[self.pairs]
+        return exclude_by_limits(degree, most, pairs, only_listed=self.only_listed)
 
 
 # A function that finds the edges of a rule: `greedy_edges`, or the levels on Spark.
@@ -60,22 +103,34 @@ class GreedyRun:
     """One run of either order: the state that kernels change, its limits and its progress."""
 
     def __init__(
-        self, instance: Instance, ids: Ints, rule: Rule, on_progress: OnProgress = None
+        self,
+        instance: Instance,
+        ids: Ints,
+        rule: Rule,
+        on_progress: OnProgress = None,
+        leaf_node: Ints | None = None,
     ) -> None:
+        """Begin a run; `leaf_node` are the leaves of the last topics, as `split_leaves` made them.
+
+        `ids` are the nodes in the order in which the engine numbers them.
+        """
         if instance.n_subscriptions > np.iinfo(np.int32).max:
             raise InputError(
                 f"{instance.n_subscriptions:,} subscriptions are more than 2^31 - 1, the most that "
                 "the engine can index. Sample the workload."
             )
         self.rule = rule
+        rank = np.argsort(ids).astype(np.int32)
         components = new_components(*reorder_nodes(instance, ids), instance.n_topics)
+        if leaf_node is not None:
+            join_carriers(components, instance.n_topics - len(leaf_node), rank[leaf_node])
         # Each edge joins at least one pair of components.
-        self.mu = instance.n_subscriptions - int(np.count_nonzero(components.open_count))
+        self.mu = int(np.maximum(components.open_count - 1, 0).sum(dtype=np.int64))
         self.max_edges = self.mu if rule.max_edges is None else min(self.mu, rule.max_edges)
         self.run = Run(
             components,
             ids,
-            rank=np.argsort(ids).astype(np.int32),
+            rank=rank,
             degree=np.zeros(instance.n_nodes, dtype=np.int32),
             edges=np.empty((self.max_edges, 2), dtype=np.int32),
             gains=np.empty(self.max_edges, dtype=np.int32),

@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.overlay.greedy.kernels.exclusions import is_excluded
 from meshwright.runtime.arrays import Longs
 from meshwright.runtime.compile import kernel, maker
 
+NO_PARTNER = 2**31 - 1  # needed links of a node that cannot be joined in one of its topics
 DENSE = 4  # a row of at least a quarter as many positions as nodes is read as a whole
 
 
@@ -137,3 +139,55 @@ def neighbours_needed(c, u, count, row):
             fewest += take
     # Rounding may leave a sum of fractions slightly above a whole number.
     return max(fewest, np.int64(np.ceil(by_topic - 1e-9)))
+
+
+@maker
+def links_needed(c, exclusions, counts, needed, first, last):
+    """Write into `needed` how many links the nodes from `first` to `last` need at least.
+
+    Before the first edge. In a topic where a node's component is the node alone, it needs a partner
+    of another component that is not excluded; NO_PARTNER if there is none. As `neighbours_needed`
+    otherwise. `counts` int[n_nodes] are zeros before and after.
+    """
+    touched = np.empty(len(c.row_end) + 1, np.uint32)
+    row = np.zeros(len(c.topics) + 1, np.int64)  # partners by what they have in common with u
+    for u in range(first, last):
+        n_touched, n_topics = 0, 0
+        for slot in range(c.indptr[u], c.row_end[u]):
+            if not needs_partner(c, slot):
+                continue
+            n_topics += 1
+            own = c.slot_label[slot]
+            for i in range(c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]):
+                w = c.nodes[i]
+                if c.label[i] != own and not is_excluded(exclusions, u, w):
+                    touched[n_touched] = w
+                    n_touched += counts[w] == 0
+                    counts[w] += 1
+        by_topic, is_possible = 0.0, True
+        for slot in range(c.indptr[u], c.row_end[u]):
+            if needs_partner(c, slot):
+                most = np.int64(0)
+                for i in range(c.topic_ptr[c.topics[slot]], c.topic_ptr[c.topics[slot] + 1]):
+                    if c.nodes[i] != u:
+                        most = max(most, np.int64(counts[c.nodes[i]]))
+                is_possible &= most > 0
+                by_topic += 1.0 / max(most, 1)
+        for i in range(n_touched):
+            row[counts[touched[i]]] += 1
+            counts[touched[i]] = 0
+        covered, fewest = 0, 0
+        for common in range(n_topics, 0, -1):
+            if covered < n_topics:
+                take = min(row[common], (n_topics - covered + common - 1) // common)
+                covered += take * common
+                fewest += take
+            row[common] = 0
+        # Rounding may leave a sum of fractions slightly above a whole number.
+        needed[u] = max(fewest, np.int64(np.ceil(by_topic - 1e-9))) if is_possible else NO_PARTNER
+
+
+@kernel
+def needs_partner(c, slot):
+    """Return whether the node must have a partner in the topic of a slot. Reads only."""
+    return c.open_count[c.topics[slot]] > 1 and c.size[c.slot_label[slot]] == 1

@@ -22,7 +22,9 @@ LIMITS = {"max_degree": None, "max_edges": None}
 
 
 def _greedy(function: str, *, on_spark: bool = True, **more: Any) -> Method:
-    return Method(f"{GREEDY}:{function}", reports_progress=True, on_spark=on_spark, **more)
+    return Method(
+        f"{GREEDY}:{function}", reports_progress=True, restrictable=True, on_spark=on_spark, **more
+    )
 
 
 def _world(name: str, **defaults: Any) -> Method:
@@ -59,6 +61,7 @@ METHODS: Mapping[str, Method] = {
     **SMALL_WORLDS,
 }
 ON_SPARK = tuple(name for name, method in METHODS.items() if method.on_spark)
+RESTRICTABLE = tuple(name for name, method in METHODS.items() if method.restrictable)
 
 
 def fill_parameters(method: str, given: Mapping[str, Any]) -> dict[str, Any]:

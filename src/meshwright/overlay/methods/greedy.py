@@ -67,7 +67,13 @@ def minmax(
     return engine(instance, rule, on_progress)
 
 
-def low(instance: Instance, *, k: float = 2, on_progress: OnProgress = None) -> Edges:
+def low(
+    instance: Instance,
+    *,
+    k: float = 2,
+    on_progress: OnProgress = None,
+    engine: Engine = greedy_edges,
+) -> Edges:
     """Return the edges of `low`: those of `minmax`, unless that of `gm` gains k times as much."""
     threshold = Fraction(k).limit_denominator(10**6)
-    return greedy_edges(instance, Rule(threshold=threshold), on_progress)
+    return engine(instance, Rule(threshold=threshold), on_progress)

@@ -20,6 +20,7 @@ class State(NamedTuple):
     scratch: Scratch
     table: Table
     uses_table: bool  # by table; otherwise by rows, and the table has 0 nodes
+    last_gain: int  # pairs of this gain or less are left: 0, or 1 where the last level follows
 
 
 class Queue(NamedTuple):
@@ -64,16 +65,15 @@ def add_pair(state, code):
 
 @kernel
 def run_queue(state, queue):
-    """Add best edges up to STOP, until none is left or, by rows, only ones of gain 1 are.
+    """Add best edges up to STOP, until none is left that gains more than `last_gain`.
 
     Return the gain of the best pair left, MORE, or ROWS_DUE.
     """
-    last_gain = 0 if state.uses_table else 1
     while not at_stop(state.run):
         key, code = find_best(state, queue)
         if key == ROWS_DUE:
             return ROWS_DUE
-        if gain_of(key) <= last_gain:
+        if gain_of(key) <= state.last_gain:
             return gain_of(key)
         add_pair(state, code)
     return MORE
@@ -86,13 +86,12 @@ def run_low(state, queue, capped, numerator, denominator):
     k is a fraction. The capped queue stands for minmax: its cap is the maximum degree, or one more
     if no pair of positive gain keeps to that. Return as `run_queue` does.
     """
-    last_gain = 0 if state.uses_table else 1
     top = 0
     for links in state.run.degree:
         top = max(top, links)
     while not at_stop(state.run):
         key, code = find_best(state, queue)
-        if gain_of(key) <= last_gain:
+        if gain_of(key) <= state.last_gain:
             return gain_of(key)
         cap = (
             capped.sweep.state[table_sweep.SWEEP_CAP]
