@@ -283,9 +283,7 @@ def _probes(made: Plan) -> list[Probe]:
     return [
         Probe(one, route.example, frozenset({other}), route.example)
         for route in made.routes
-        for u, v in route.edges
-        for one, other in ((u, v), (v, u))
-        if other not in route.only_publish
+        for one, other in route.crossings
     ]
 
 

@@ -63,13 +63,15 @@ def check(
     """Prove from the files that no message can loop, or exit 1."""
     from meshwright.deploy import read_conf, validate
 
-    findings = validate(read_conf(conf))
+    read = read_conf(conf)
+    findings = validate(read)
     if json:
         show.print_json({"conf": str(conf), "findings": findings})
     show.raise_findings(f"'{conf}' must not be used", findings)
     if not json:
         print(f"configuration {conf}")
-        print("every topic travels over a tree that reaches its subscribers and no others")
+        others = "relays" if any(route.relays for route in read.plan.routes) else "no others"
+        print(f"every topic travels over a tree that reaches its subscribers and {others}")
 
 
 @deploy.command()

@@ -153,8 +153,12 @@ def print_verification(conf: Path, found: Verification) -> None:
     if found.crossings:
         print("\nbusiest directions of links")
         show.print_table(("from", "to", "messages"), found.crossings[:5])
+    if found.unpublished:
+        some = ", ".join(found.unpublished[:5]) + (", ..." if len(found.unpublished) > 5 else "")
+        print(f"\nnot tried, as no broker of the plan publishes there: {some}")
     if not found.findings:
-        print("\nevery message reached each broker that wants it once, in order, and no other")
+        others = "and relays of the plan" if found.n_relayed else "and no other"
+        print(f"\nevery message reached each broker that wants it once, in order, {others}")
 
 
 @lab.command()

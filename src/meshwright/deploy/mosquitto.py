@@ -136,7 +136,7 @@ def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str
         dialling[v].append(brokers[u])
     rights: dict[str, str] = dict.fromkeys(brokers, "")  # of a broker's own clients
     for route in plan.routes:
-        for node in route.publishers:
+        for node in sorted({*route.publishers, *route.subscribers}):
             right = "readwrite" if node in route.subscribers else "write"
             rights[node] += f"topic {right} {route.name}\n"
     files = {}

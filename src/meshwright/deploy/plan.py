@@ -129,15 +129,39 @@ class Route:
     edges: tuple[Link, ...]  # the tree, then the links of brokers that only publish
 
     @cached_property
-    def only_publish(self) -> frozenset[str]:
-        """The publishers that send and receive nothing of the topic."""
-        return frozenset(self.publishers).difference(self.subscribers, self.relays)
+    def directions(self) -> Mapping[Link, frozenset[Direction]]:
+        """The ways in which the topic crosses each link: only towards brokers that want it."""
+        near, wanted = neighbours(self.edges), set(self.subscribers)
+        before = search(near, [min(wanted)] if wanted else [])
+        leads_to_wanted = set(wanted)  # brokers at or behind which a subscriber is
+        for node, parent in reversed(before.items()):
+            if node in leads_to_wanted and parent is not None:
+                leads_to_wanted.add(parent)
+        found: dict[Link, frozenset[Direction]] = {}
+        for u, v in self.edges:
+            if before.get(v) == u:
+                found[u, v] = frozenset(("out", "in") if v in leads_to_wanted else ("in",))
+            elif before.get(u) == v:
+                found[u, v] = frozenset(("out", "in") if u in leads_to_wanted else ("out",))
+            else:  # not of a tree: only plans that were changed by hand have such links
+                found[u, v] = frozenset(("out", "in"))
+        return found
+
+    @property
+    def crossings(self) -> list[Link]:
+        """The same as pairs (from, to) of brokers that pass the topic on."""
+        return [
+            (u, v) if way == "out" else (v, u)
+            for (u, v), ways in self.directions.items()
+            for way in sorted(ways, reverse=True)
+        ]
 
     def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
         """Return which broker that is up passes a message on to each one that it reaches."""
-        near = neighbours(self.edges)
-        open_to = set(near if up is None else up) - self.only_publish
-        passed_on = {u: [v for v in others if v in open_to] for u, others in near.items()}
+        passed_on: dict[str, list[str]] = {}
+        for start, end in self.crossings:
+            if up is None or end in up:
+                passed_on.setdefault(start, []).append(end)
         return {v: u for v, u in search(passed_on, [publisher]).items() if u is not None}
 
     @cached_property
@@ -201,19 +225,15 @@ class Plan:
         wider = nearest(wider_filters(list(routes)))
         found: dict[Link, list[Line]] = {link: [] for link in self.links}
         for name, route in routes.items():
-            carried = {  # by the line of a wider filter: no line of its own is needed
-                edge
-                for wide in map(routes.__getitem__, wider.get(name, ()))
-                for edge in wide.edges
-                if wide.only_publish.isdisjoint(edge)
-            }
-            for u, v in route.edges:
-                if u in route.only_publish:
-                    found[u, v].append(Line(route.pattern, "out"))
-                elif v in route.only_publish:
-                    found[u, v].append(Line(route.pattern, "in"))
-                elif (u, v) not in carried:
-                    found[u, v].append(Line(route.pattern, "both"))
+            carried: dict[Link, set[Direction]] = {}  # by lines of wider filters
+            for wide in map(routes.__getitem__, wider.get(name, ())):
+                for edge, ways in wide.directions.items():
+                    carried.setdefault(edge, set()).update(ways)
+            for edge, ways in route.directions.items():
+                left = ways - carried.get(edge, set())
+                if left:
+                    direction: Direction = "both" if len(left) == 2 else min(left)
+                    found[edge].append(Line(route.pattern, direction))
         return {link: tuple(sorted(lines)) for link, lines in found.items()}
 
     @cached_property

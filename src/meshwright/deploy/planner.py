@@ -2,21 +2,28 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
 
 from meshwright.deploy.inventory import inventory_problems, raise_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
 from meshwright.deploy.plan import Broker, Plan, Route, neighbours
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
 from meshwright.errors import InputError, unknown_choice
-from meshwright.model.instance import Instance
+from meshwright.model.instance import Instance, row_pointers, subscribers_of
 from meshwright.model.overlay import Overlay
+from meshwright.model.publications import Publications
+from meshwright.overlay.demand import make_demand
 from meshwright.patterns.expand import expand
 from meshwright.patterns.filters import PatternIndex, example_names, is_filter, topic_error
 
 QOS = (0, 1, 2)
 COMPLETE = ("relay",)
 
-Publications = Sequence[tuple[str, str]]  # (node, topic)
+Publishers = Sequence[tuple[str, str]]  # (node, topic)
 Published = Sequence[tuple[int, int]]  # the same by id, of topics that are carried
 
 
@@ -24,7 +31,7 @@ def plan(
     overlay: Overlay,
     brokers: Sequence[Broker],
     *,
-    publishers: Publications = (),  # further ones: they do not want the topics themselves
+    publishers: Publishers = (),  # further ones: they do not want the topics themselves
     tree: str = "shallow",  # the lowest depth; "balanced" evens out topics per link and broker
     qos: int = 1,  # the quality of service of all bridges
     complete: str | None = None,  # "relay": reach disconnected subscribers via relays
@@ -40,7 +47,7 @@ def plan(
     nodes = list(overlay.instance.node_names)
     wrong = inventory_problems(brokers, nodes, [broker.node for broker in brokers])
     raise_problems("the inventory does not fit the overlay", wrong)
-    instance, unheard = with_published(overlay.instance, publishers)
+    instance, unheard = with_published(overlay, publishers)
     secured = any(broker.username for broker in brokers)
     check_topics(instance, [topic for _, topic in unheard], secured=secured)
     edges = overlay.edge_list()
@@ -51,7 +58,8 @@ def plan(
     topic_id = {name: t for t, name in enumerate(instance.topic_names)}
     heard = sorted({pair for pair in publishers if pair[1] in topic_id})
     published = [(node_id[node], topic_id[topic]) for node, topic in heard]
-    carried, added = attach_publishers(forest, edges, published)
+    roles = roles_of(instance, forest, published)
+    carried, added = attach_publishers(forest, roles, edges, published)
     links = orient(carried)
     dialled = [[links[edge] for edge in edges] for edges in carried]
     by_node = {broker.node: broker for broker in brokers}
@@ -59,9 +67,9 @@ def plan(
         brokers=tuple(by_node[node] for node in nodes),
         directories=directory_names(nodes),
         links=tuple((nodes[u], nodes[v]) for u, v in links.values()),
-        routes=routes_of(instance, forest, dialled, published),
+        routes=routes_of(instance, roles, dialled),
         qos=qos,
-        workload_digest=overlay.instance.digest,
+        workload_digest=(overlay.instance.workload or overlay.instance).digest,
         method=overlay.method,
         tree=tree,
         n_unused=len(set(edges) - links.keys()),
@@ -71,16 +79,83 @@ def plan(
     )
 
 
+class Roles(NamedTuple):
+    """Who does what in each topic, by topic id; nodes are sorted."""
+
+    subscribers: list[list[int]]
+    publishers: list[list[int]]
+    relays: list[list[int]]  # receive the topic and pass it on, but do not want it
+
+
 def with_published(
-    instance: Instance, publishers: Publications
+    overlay: Overlay, publishers: Publishers
 ) -> tuple[Instance, list[tuple[str, str]]]:
-    """Return the instance expanded with names that filters match, and what no node wants."""
-    known = set(instance.topic_names)
+    """Return who takes part in each topic and must be on its tree, and what no node wants.
+
+    Further publishers are not on the trees: they are attached to them. The names that they publish
+    become topics where a filter matches them.
+    """
+    workload = overlay.instance.workload or overlay.instance
+    known = set(workload.topic_names)
     filters = PatternIndex(filter(is_filter, known))
     names = {topic for _, topic in publishers if topic not in known}
     heard = {name for name in names if filters.covering(name)}
     unheard = [(node, topic) for node, topic in publishers if topic in names - heard]
-    return expand(instance, heard), unheard
+    if overlay.instance.wants is None:
+        return expand(workload, heard), unheard
+    if not publishers:
+        return overlay.instance, unheard
+    more = [pair for pair in publishers if pair not in unheard]
+    taking = make_demand(workload.with_publications(more), overlay.parameters["assume_publishers"])
+    return without_attached(taking, overlay.instance, more), unheard
+
+
+def without_attached(taking: Instance, designed: Instance, more: Publishers) -> Instance:
+    """Return an instance without the nodes that take part only as further publishers."""
+    names, patterns = list(taking.node_names), list(taking.topic_names)
+    old_topics = list(designed.topic_names)
+    old = {
+        (names[v], old_topics[t])
+        for v, t in zip(designed.nodes.tolist(), designed.topics.tolist(), strict=True)
+    }
+    added = set(more) - old
+    assert taking.wants is not None
+    keep = np.array(
+        [
+            wanted or (names[v], patterns[t]) not in added
+            for v, t, wanted in zip(
+                taking.nodes.tolist(), taking.topics.tolist(), taking.wants.tolist(), strict=True
+            )
+        ],
+        np.bool_,
+    )
+    pointers = row_pointers(taking.nodes[keep], taking.n_nodes)
+    topics, wants = taking.topics[keep], taking.wants[keep]
+    return replace(taking, indptr=pointers, topics=topics, wants=wants, _digest=[])
+
+
+def roles_of(instance: Instance, forest: Forest, published: Published) -> Roles:
+    """Return the subscribers, publishers and relays of each topic; `published` adds publishers.
+
+    A node that takes part only to publish is a relay if it lies inside the tree.
+    """
+    # Of topics that nobody publishes, too: their subscribers may read them.
+    everything = instance
+    if instance.wants is not None and instance.workload is not None:
+        everything = expand(instance.workload)
+    pointers, nodes = subscribers_of(everything)
+    subscribers = [nodes[start:end].tolist() for start, end in pairwise(pointers)]
+    listed = instance.wants is not None and instance.n_publications > 0
+    made: Instance | Publications = instance.publications if listed else instance
+    publishers: list[set[int]] = [set() for _ in subscribers]
+    for node, t in [*zip(made.nodes.tolist(), made.topics.tolist(), strict=True), *published]:
+        publishers[t].add(node)
+    relays = []
+    for t, tree in enumerate(forest.trees):
+        degree = Counter(node for edge in tree for node in edge)
+        inside = {node for node in forest.subscribers[t] if degree[node] > 1}
+        relays.append(sorted({*forest.relays[t], *inside} - set(subscribers[t])))
+    return Roles(subscribers, [sorted(nodes) for nodes in publishers], relays)
 
 
 def check_topics(instance: Instance, unheard: Sequence[str], *, secured: bool) -> None:
@@ -117,8 +192,8 @@ def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> 
     if instance.digest != overlay.instance.digest and overlay.connected:
         return InputError(
             text + "Filters make their nodes subscribers of what they match, and the overlay was "
-            "designed without that. Expand the workload with `meshwright deploy expand W -o W2`, "
-            "design on W2, or pass --complete relay."
+            "designed without that. Design it again, which expands filters, or pass --complete "
+            "relay."
         )
     return InputError(
         text + "Design a complete overlay, or pass --complete relay to reach them via relays "
@@ -127,7 +202,7 @@ def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> 
 
 
 def attach_publishers(
-    forest: Forest, edges: Sequence[Edge], published: Published
+    forest: Forest, roles: Roles, edges: Sequence[Edge], published: Published
 ) -> tuple[list[list[Edge]], list[Edge]]:
     """Return each topic's tree followed by the links of nodes that only publish it, and new links.
 
@@ -139,14 +214,14 @@ def attach_publishers(
     leaves: list[list[Edge]] = [[] for _ in forest.trees]
     added: list[Edge] = []
     for p, t in published:
-        carriers = {*forest.subscribers[t], *forest.relays[t]}
-        if p in carriers:
+        carriers = {*roles.subscribers[t], *roles.relays[t]}
+        if p in carriers or p in forest.subscribers[t]:
             continue
         reachable = carriers.intersection(near.get(p, ()))
         if reachable:
             at = min(reachable, key=lambda v: (load[ordered(p, v)], v))
         else:
-            at = min(forest.subscribers[t], key=lambda v: (len(near.get(v, ())), v))
+            at = min(roles.subscribers[t], key=lambda v: (len(near.get(v, ())), v))
             near.setdefault(p, []).append(at)
             near.setdefault(at, []).append(p)
             added.append(ordered(p, at))
@@ -165,13 +240,10 @@ def orient(carried: Iterable[Iterable[Edge]]) -> dict[Edge, Edge]:
 
 
 def routes_of(
-    instance: Instance, forest: Forest, edges: Sequence[Sequence[Edge]], published: Published
+    instance: Instance, roles: Roles, edges: Sequence[Sequence[Edge]]
 ) -> tuple[Route, ...]:
     """Return how each topic travels; `edges` are those of each topic as (from, to)."""
     nodes, names = list(instance.node_names), list(instance.topic_names)
-    publishers = [set(wanted) for wanted in forest.subscribers]
-    for node, t in published:
-        publishers[t].add(node)
     patterns = [bridge_pattern(name) for name in names]
     examples = example_names(patterns)
     return tuple(
@@ -179,9 +251,9 @@ def routes_of(
             name=name,
             pattern=pattern,
             example=examples[pattern] if is_filter(name) else name,
-            subscribers=tuple(nodes[v] for v in forest.subscribers[t]),
-            publishers=tuple(nodes[v] for v in sorted(publishers[t])),
-            relays=tuple(nodes[v] for v in forest.relays[t]),
+            subscribers=tuple(nodes[v] for v in roles.subscribers[t]),
+            publishers=tuple(nodes[v] for v in roles.publishers[t]),
+            relays=tuple(nodes[v] for v in roles.relays[t]),
             edges=tuple((nodes[u], nodes[v]) for u, v in edges[t]),
         )
         for t, (name, pattern) in enumerate(zip(names, patterns, strict=True))

@@ -188,14 +188,15 @@ def find_cycle(carriers: Iterable[Carrier]) -> list[Carrier]:
 
 def find_doubled(carriers: Sequence[Carrier], conf: Conf) -> Carrier | None:
     """Return a line whose bridge has another for the same name, where that gives two copies."""
-    seen: set[tuple[str, int]] = set()
+    seen: dict[tuple[str, int], set[str]] = {}
     for carrier in carriers:
-        if carrier.bridge in seen:
+        ways = {"out", "in"} if carrier.direction == "both" else {carrier.direction}
+        if ways & seen.get(carrier.bridge, set()):
             options = conf.brokers[carrier.at].bridges[carrier.connection].options
             # A private bridge of MQTT 3.1.1 gets one copy; one of MQTT 5 gets one for each line.
             if options.get("bridge_protocol_version", "mqttv311") != "mqttv311":
                 return carrier
-        seen.add(carrier.bridge)
+        seen.setdefault(carrier.bridge, set()).update(ways)
     return None
 
 
@@ -225,9 +226,8 @@ def reach_findings(carriers: Sequence[Carrier], conf: Conf) -> Iterator[str]:
             continue
         route, wanted = routes[name], set(routes[name].subscribers)
         # Brokers that are joined both ways reach the same ones: one of them stands for all.
-        first = min(wanted)
-        others = {*route.publishers, *wanted} - reach(both, first)
-        for publisher in [first, *sorted(others)]:
+        publishers, joined = set(route.publishers), reach(both, min(wanted))
+        for publisher in [*sorted(publishers & joined)[:1], *sorted(publishers - joined)]:
             lost = sorted(wanted - reach(ways, publisher))
             if lost:
                 listed = ", ".join(map(repr, lost[:5]))
@@ -254,8 +254,10 @@ def needs(carriers: Iterable[Carrier], conf: Conf) -> dict[str, Needs]:
             found[c.to].setdefault(user, {}).setdefault(topic, set()).update(RIGHTS[c.direction])
     users = {broker.node: broker.username for broker in conf.plan.brokers}
     for route in conf.plan.routes:
-        for node in route.publishers:
-            rights = RIGHTS["both" if node in route.subscribers else "out"]
+        for node in {*route.publishers, *route.subscribers}:
+            rights = {"write"} if node in route.publishers else set()
+            if node in route.subscribers:
+                rights |= RIGHTS["both"]
             found[node].setdefault(users[node], {}).setdefault(route.name, set()).update(rights)
     return found
 

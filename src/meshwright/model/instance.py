@@ -111,6 +111,20 @@ class Instance:
         """The node of each subscription, beside `topics`."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
 
+    def with_publications(self, more: Iterable[tuple[str, str]]) -> Instance:
+        """Return the instance with further (node, topic) publications, of unknown rate."""
+        names, topics, made = list(self.node_names), list(self.topic_names), self.publications
+        old = zip(made.nodes.tolist(), made.topics.tolist(), made.rates, made.sizes, strict=True)
+        rows = [(names[v], topics[t], rate, size) for v, t, rate, size in old]
+        known = {row[:2] for row in rows}
+        pairs = zip(self.nodes.tolist(), self.topics.tolist(), strict=True)
+        return Instance.from_pairs(
+            [(names[v], topics[t]) for v, t in pairs],
+            nodes=names,
+            topics=topics,
+            publications=[*rows, *(pair for pair in more if tuple(pair) not in known)],
+        )
+
     def topics_of(self, node: int) -> Ints:
         """Return the topics that a node wants, sorted."""
         return self.topics[self.indptr[node] : self.indptr[node + 1]]

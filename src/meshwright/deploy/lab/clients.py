@@ -51,17 +51,15 @@ def link_probes(plan: Plan, up: Iterable[str]) -> list[Probe]:
     """Return a probe for each direction of each link, with the first and last topic on it."""
     # A bridge subscribes to its topics one after the other, so these two are enough.
     running = set(up)
-    carried: dict[Link, list[Route]] = {}
+    carried: dict[Link, list[Route]] = {}  # by (from, to)
     for route in plan.routes:
-        for edge in route.edges:
-            carried.setdefault(edge, []).append(route)
+        for crossing in route.crossings:
+            carried.setdefault(crossing, []).append(route)
     return [
         Probe(one, route.example, frozenset({other}), route.example)
-        for (u, v), routes in carried.items()
-        if u in running and v in running
+        for (one, other), routes in carried.items()
+        if one in running and other in running
         for route in routes[:: max(len(routes) - 1, 1)]
-        for one, other in ((u, v), (v, u))
-        if other not in route.only_publish
     ]
 
 

@@ -143,8 +143,7 @@ def draw_publishers(
     draw = random.Random(seed)
     found = []
     for route in routes:
-        # Where no publisher is listed, subscribers publish.
-        able = [node for node in route.publishers or route.subscribers if node in running]
+        able = [node for node in route.publishers if node in running]
         if most is not None and most < len(able):
             able = sorted(draw.sample(able, most))
         found += [(route, node) for node in able]

@@ -41,6 +41,7 @@ class Verification:
     n_unwanted: int
     n_out_of_order: int
     n_cut_off: int  # deliveries that brokers which are not up make impossible
+    unpublished: tuple[str, ...]  # topics and filters that brokers want and none may publish
     seconds: float
     findings: tuple[str, ...]
 
@@ -80,7 +81,7 @@ def verify(
         n_links=len(plan.links),
         n_topics=len(plan.routes),
         n_publishers=len(drawn),
-        n_possible=sum(len(route.publishers or route.subscribers) for route in plan.routes),
+        n_possible=sum(len(route.publishers) for route in plan.routes),
         n_messages=len(messages),
         n_deliveries=counts.n_deliveries,
         n_crossings=counts.crossings.total() + len(counts.unwanted),
@@ -91,6 +92,7 @@ def verify(
         n_unwanted=len(counts.unwanted),
         n_out_of_order=traffic.out_of_order.total(),
         n_cut_off=counts.n_cut_off,
+        unpublished=tuple(r.name for r in plan.routes if r.subscribers and not r.publishers),
         seconds=round(time.monotonic() - start, 2),
         findings=tuple(_findings(counts, traffic, down)),
     )
