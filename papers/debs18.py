@@ -179,6 +179,7 @@ EXPERIMENTS = (
             SAMPLES,
             SAMPLES,
             order_claims(graph),
+            other=BOTH.other,
         )
         for table, graph, paper in (("table3", "fb", TABLE_3), ("table4", "tw", TABLE_4))
     ],
@@ -190,6 +191,7 @@ EXPERIMENTS = (
         SAMPLES,
         SAMPLES,
         protocol_claims(),
+        other=BOTH.other,
     ),
     *figures(BOTH),
     *figures(NEIGHBOURS),

@@ -4,12 +4,11 @@ from papers.findings import mean
 from papers.model import Claim, Experiment, Kind
 from papers.reasons import (
     BOTH_WAYS,
+    CHORD_FINGERS,
     IN_BOTH,
     LONE_SUBSCRIBERS,
-    LONG_FINGERS,
     OVERLAY_SHARE,
     PUBLICATIONS,
-    STILL_APART,
 )
 from papers.world_claims import (
     alike_at_last,
@@ -81,6 +80,7 @@ def figures(reading: Reading) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=reading.other,
         ),
         Experiment(
             f"debs18-fig5{reading.suffix}",
@@ -111,6 +111,7 @@ def figures(reading: Reading) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=reading.other,
         ),
         Experiment(
             f"debs18-fig6{reading.suffix}",
@@ -177,6 +178,7 @@ def figures(reading: Reading) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=reading.other,
         ),
         Experiment(
             f"debs18-fig7{reading.suffix}",
@@ -211,7 +213,7 @@ def figures(reading: Reading) -> list[Experiment]:
                     "Long fingers matter more: paths of BeaConvey(L) below those of BeaConvey(S)",
                     "slightly more",
                     order_of(("L", "pie"), ("S", "pie"), "hops_mean"),
-                    LONG_FINGERS,
+                    CHORD_FINGERS,
                     at_default=True,
                     kind=Kind.ORDERING,
                 ),
@@ -219,11 +221,12 @@ def figures(reading: Reading) -> list[Experiment]:
                     "The overlays of each family differ less with the most topics than the fewest",
                     "gaps shrink",
                     alike_at_last("hops_mean", ("pie", "scribe", "iscribe")),
-                    STILL_APART,
+                    CHORD_FINGERS,
                     at_default=True,
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=reading.other,
         ),
         Experiment(
             f"debs18-fig8{reading.suffix}",
@@ -264,5 +267,6 @@ def figures(reading: Reading) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=reading.other,
         ),
     ]

@@ -125,5 +125,6 @@ EXPERIMENTS = (
                 kind=Kind.ORDERING,
             ),
         ],
+        other="the paper states no degrees",
     ),
 )

@@ -1,8 +1,8 @@
-"""Paper 3 again, with its own programs: MinMax-ODA to the letter, and the EdgeContrib index.
+"""Paper 3 with its own programs: MinMax-ODA and Low-ODA to the letter, and the EdgeContrib index.
 
-The main figures compare our engine with a naive method that keeps components up to date, so both
-grow more slowly than the paper's. These compare what the paper compares, as far as the literal
-method can be run, and state what depends on nobody's constant: how time grows with |V|.
+These compare what the paper compares, as far as the literal methods can be run, and state what
+depends on nobody's constant: how time grows with |V|. The figures of `disc12.py` compare our engine
+with a naive method that keeps components up to date, so both grow more slowly than the paper's.
 """
 
 import math
@@ -11,11 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from papers.chart import Panel, Series, draw
-from papers.disc12 import MINMAX, TEN, T, V, drawn
+from papers.disc12 import MINMAX, TEN, S, T, V, drawn
 from papers.findings import at_most, falling, mean, number, ordered, values, where
 from papers.model import Cell, Claim, Experiment, Finding, Kind, Rows
 from papers.partial_grids import FAMILIES, TITLES, cell, seeds
-from papers.reasons import EDGES_DECIDE, KEPT_COMPONENTS, OUR_ENGINE, SMALL_NETWORKS
+from papers.reasons import (
+    COMMON_TOPICS,
+    EDGES_DECIDE,
+    KEPT_COMPONENTS,
+    OUR_ENGINE,
+    SMALL_NETWORKS,
+)
 
 MEASURE = "measure_time:program"
 PROGRAMS = {
@@ -33,33 +39,51 @@ NODES = {  # where each can be run in seconds
 }
 FITTED = {**NODES, "edge-contrib": NODES["ours"]}  # where its growth is fitted
 TOPICS = (100, 250, 400, 550, 700, 850, 1000)
-FEW = 25  # nodes where topics vary
+SUBSCRIPTIONS = (10, 25, 40, 55, 70, 85, 100)
+COMPARED = ("literal", "edge-contrib")
+FEW = 25  # nodes where topics or subscriptions vary
+METHODS = {"2": ("minmax", "MinMax-ODA"), "3": ("low", "Low-ODA")}  # by the number of the figure
 
 
-def _cell(workload: dict, seed: int, program: str, cost: float) -> Cell:  # type: ignore[type-arg]
-    return cell(workload, "minmax", seed, measure=MEASURE, cost=cost, program=program)
+def _cell(workload: dict, method: str, seed: int, program: str, cost: float) -> Cell:  # type: ignore[type-arg]
+    return cell(workload, method, seed, measure=MEASURE, cost=cost, program=program)
 
 
-def by_nodes(full: bool) -> list[Cell]:
-    """Return the grid of the growth: each program at the nodes that it can be run at."""
-    return [
-        _cell(drawn(name, n, 100, TEN, seed), seed, program, cost=(n / 60) ** 4 if slow else 0.1)
+def by_nodes(method: str, programs: Sequence[str]) -> Callable[[bool], list[Cell]]:
+    """Return the grid of the growth: each program at the nodes that it can be run at.
+
+    A comparison of two programs needs only the nodes of the literal one.
+    """
+    nodes = {one: NODES["literal"] if programs == COMPARED else NODES[one] for one in programs}
+    return lambda full: [
+        _cell(drawn(name, n, 100, TEN, seed), method, seed, program,
+              cost=(n / 60) ** 4 if program == "literal" else 0.1)
         for seed in seeds(full)
         for name in GROWING
-        for program, nodes in NODES.items()
-        for slow in (program == "literal",)
-        for n in nodes
-    ]
+        for program in programs
+        for n in nodes[program]
+    ]  # fmt: skip
 
 
-def by_topics(full: bool) -> list[Cell]:
-    """Return the grid of Fig. 2b at few nodes."""
-    return [
-        _cell(drawn(name, FEW, topics, TEN, seed), seed, program, 0.2)
+def by_topics(method: str) -> Callable[[bool], list[Cell]]:
+    """Return the grid of Figs. 2b and 3b at few nodes."""
+    return lambda full: [
+        _cell(drawn(name, FEW, topics, TEN, seed), method, seed, program, 0.2)
         for seed in seeds(full)
         for name in FAMILIES
         for topics in TOPICS
-        for program in ("literal", "edge-contrib")
+        for program in COMPARED
+    ]
+
+
+def by_size(method: str) -> Callable[[bool], list[Cell]]:
+    """Return the grid of Figs. 2c and 3c at few nodes."""
+    return lambda full: [
+        _cell(drawn(name, FEW, 200, (size, size), seed), method, seed, program, 0.2)
+        for seed in seeds(full)
+        for name in FAMILIES
+        for size in SUBSCRIPTIONS
+        for program in COMPARED
     ]
 
 
@@ -143,6 +167,18 @@ def share_trend(
     return find
 
 
+def _share_falls() -> Claim:
+    return Claim(
+        "The share falls as nodes grow, from each point to the next (EdgeContrib, literal; 20 to "
+        "60 nodes)",
+        "falls",
+        share_trend(V, GROWING, rising=False),
+        SMALL_NETWORKS,
+        at_default=True,
+        kind=Kind.ORDERING,
+    )
+
+
 def _growth_claims() -> list[Claim]:
     claims = []
     for name in GROWING:
@@ -180,15 +216,7 @@ def _growth_claims() -> list[Claim]:
         ]  # fmt: skip
     return [
         *claims,
-        Claim(
-            "The share falls as nodes grow, from each point to the next (EdgeContrib, literal; 20 "
-            "to 60 nodes)",
-            "falls",
-            share_trend(V, GROWING, rising=False),
-            SMALL_NETWORKS,
-            at_default=True,
-            kind=Kind.ORDERING,
-        ),
+        _share_falls(),
         Claim(
             "The index lowers the growth of the time with |V|",
             "2, not 4",
@@ -244,6 +272,84 @@ def draw_shares(over: str, x: str) -> Callable[[Rows, str], str]:
     return figure
 
 
+def _stable(rows: Rows, name: str) -> Finding | None:
+    """Return whether the share stays within 1.2 times its least above 50 subscriptions."""
+    mine = [row for row in where(rows, workload_family=name) if row[S] > 50]
+    found = shares(mine, S)
+    words = "largest over smallest {:.2f}"
+    return at_most(max(found) / min(found), 1.2, words) if found else None
+
+
+def _more_if_skewed(rows: Rows) -> Finding | None:
+    """Return whether the share is smaller under Zipf and Expo than under Unif, mean over topics."""
+    means = {
+        name: statistics.fmean(shares(where(rows, workload_family=name), T)) for name in FAMILIES
+    }
+    return ordered((means["unif"], means[name]) for name in ("zipf", "expo"))
+
+
+def _few_nodes(part: str) -> list[Experiment]:
+    """Return parts b and c of a figure with the paper's own programs, at few nodes."""
+    method, name = METHODS[part]
+    topics = [
+        Claim(
+            "The share rises with the topics, from each point to the next",
+            "rises",
+            share_trend(T, FAMILIES, rising=True),
+            EDGES_DECIDE,
+            kind=Kind.ORDERING,
+        )
+    ]
+    if method == "low":
+        topics.append(
+            Claim(
+                "The share is smaller under Zipf and Expo than under Unif, mean over topics",
+                "more speedup",
+                _more_if_skewed,
+                EDGES_DECIDE,
+                kind=Kind.ORDERING,
+            )
+        )
+    sizes = [
+        Claim(
+            "The share falls as subscriptions grow, from each point to the next",
+            "falls",
+            share_trend(S, FAMILIES, rising=False),
+            COMMON_TOPICS,
+            kind=Kind.ORDERING,
+        ),
+        *[
+            Claim(
+                f"{TITLES[one]}: the share is stable above 50 (largest over smallest at most 1.2)",
+                "stable",
+                lambda rows, one=one: _stable(rows, one),  # type: ignore[misc]
+                COMMON_TOPICS,
+                kind=Kind.ORDERING,
+            )
+            for one in ("unif", "zipf")
+        ],
+    ]
+    return [
+        Experiment(
+            f"disc12-fig{part}{letter}-literal",
+            f"Fig. {part}{letter} ({name}) with the paper's own programs, at few nodes",
+            grid(method),
+            draw_shares(over, x),
+            size,
+            size,
+            claims,
+            alone=True,
+            below=True,  # the paper has 100 nodes or more
+        )
+        for letter, grid, over, x, size, claims in (
+            ("b", by_topics, T, "topics",
+             f"{FEW} nodes, 100 to 1,000 topics, 10 subscriptions", topics),
+            ("c", by_size, S, "subscription size",
+             f"{FEW} nodes, 200 topics, 10 to 100 subscriptions", sizes),
+        )
+    ]  # fmt: skip
+
+
 GROWTH_SIZE = (
     "20 to 60 nodes (literal), 100 to 300 (components kept), 100 to 800 (EdgeContrib, ours); 100 "
     "topics, 10 subscriptions"
@@ -252,7 +358,7 @@ EXPERIMENTS = (
     Experiment(
         "disc12-growth",
         "growth of the time with nodes: MinMax-ODA to the letter, EdgeContrib, ours",
-        by_nodes,
+        by_nodes("minmax", tuple(PROGRAMS)),
         draw_growth,
         GROWTH_SIZE,
         GROWTH_SIZE,
@@ -260,21 +366,14 @@ EXPERIMENTS = (
         alone=True,
     ),
     Experiment(
-        "disc12-fig2b-literal",
-        "Fig. 2b with the paper's own programs, at few nodes",
-        by_topics,
-        draw_shares(T, "topics"),
-        f"{FEW} nodes, 100 to 1,000 topics, 10 subscriptions",
-        f"{FEW} nodes, 100 to 1,000 topics, 10 subscriptions",
-        [
-            Claim(
-                "The share rises with the topics, from each point to the next",
-                "rises",
-                share_trend(T, FAMILIES, rising=True),
-                EDGES_DECIDE,
-                kind=Kind.ORDERING,
-            )
-        ],
+        "disc12-fig3a-literal",
+        "Fig. 3a (Low-ODA) with the paper's own programs, at few nodes",
+        by_nodes("low", COMPARED),
+        draw_growth,
+        "20 to 60 nodes, 100 topics, 10 subscriptions",
+        "20 to 60 nodes, 100 topics, 10 subscriptions",
+        [_share_falls()],
         alone=True,
     ),
+    *[one for part in METHODS for one in _few_nodes(part)],
 )

@@ -39,6 +39,7 @@ EXPERIMENTS = (
         "samples of 1,000 nodes, 11 ratios",
         "samples of 1,000 nodes, 11 ratios",
         [*graph_claims("ego1K", 3.4), *hub_claims("ego1K")],
+        other="another graph, ego-Facebook",
     ),
     Experiment(
         "icdcs16-fig5",

@@ -47,6 +47,11 @@ class SizeLaw(NamedTuple):
     why: str
     why_topics: str  # in the figure where topics vary
 
+    @property
+    def other(self) -> str:
+        """What it changes against the law that is counted."""
+        return self.words.removeprefix(", ")
+
 
 UNIFORM = SizeLaw("", "", "uniform", SPREAD_OF_SIZES, SIZES_AND_TOPICS)
 STEEP = SizeLaw("-steep", ", sizes as 1/size^2", "steep", STEEP_SIZES, STEEP_SIZES)
@@ -100,6 +105,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=law.other,
         ),
         Experiment(
             f"icdcs16-fig7{law.suffix}",
@@ -133,6 +139,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=law.other,
         ),
         Experiment(
             f"icdcs16-fig8{law.suffix}",
@@ -159,6 +166,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=law.other,
         ),
         Experiment(
             f"icdcs16-fig9{law.suffix}",
@@ -207,5 +215,6 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     kind=Kind.ORDERING,
                 ),
             ],
+            other=law.other,
         ),
     ]  # fmt: skip

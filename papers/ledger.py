@@ -9,7 +9,7 @@ from typing import Any
 from meshwright.errors import InputError
 from papers.model import FULL_SEEDS, Claim, Experiment, Kind, Limit, Number, Rows
 from papers.store import write_text
-from papers.verdict import DIFFERS, NOT_RUN, VERDICTS, Evidence, Point, verdict, weigh
+from papers.verdict import CLOSE, DIFFERS, NOT_RUN, VERDICTS, Evidence, Point, verdict, weigh
 
 UNEXPLAINED = "No reason was found yet."
 
@@ -34,6 +34,7 @@ class Entry:
     below: bool
     verdict: str
     why: str
+    other: bool = False  # another reading of a claim that is counted elsewhere
 
     @property
     def words_only(self) -> bool:
@@ -47,7 +48,7 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
     seeds = experiment.seeds(full)
     by_seed = _by_seed(experiment, rows, full=full)
     for claim in experiment.claims:
-        at_paper_size = full or claim.at_default
+        at_paper_size = (full or claim.at_default) and not experiment.below
         weighed = weigh(claim, rows, by_seed)
         ours, evidence = ("", None) if weighed is None else (weighed[0].ours, weighed[1])
         enough = seeds >= FULL_SEEDS
@@ -65,19 +66,30 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
                 seeds=seeds,
                 below=not at_paper_size,
                 verdict=found,
-                why=_reason(claim, found, "its cells are part of --full only."),
+                why=_reason(claim, found, evidence, "its cells are part of --full only."),
+                other=_other(experiment, claim),
             )
         )
     return tuple(entries)
 
 
-def _reason(claim: Claim, found: str, not_run: str) -> str:
-    """Return the reason that a row gives; `not_run` is that of a row without a result."""
+def _reason(claim: Claim, found: str, evidence: Evidence | None, not_run: str) -> str:
+    """Return the reason that a row gives; `not_run` is that of a row without a result.
+
+    An ordering that would be close at the paper's size, too, needs one as one that differs does.
+    """
     if found == NOT_RUN:
         return not_run
     if claim.kind == Kind.IMPROVEMENT:
         return claim.why
-    return (claim.why or UNEXPLAINED) if found == DIFFERS else ""
+    if found == DIFFERS:
+        return claim.why or UNEXPLAINED
+    short = found == CLOSE and verdict(evidence, at_paper_size=True) == CLOSE
+    return claim.why if short and claim.kind == Kind.ORDERING else ""
+
+
+def _other(experiment: Experiment, claim: Claim) -> bool:
+    return bool(experiment.other) or claim.repeated
 
 
 def _by_seed(experiment: Experiment, rows: Rows, *, full: bool) -> list[Rows]:
@@ -110,7 +122,9 @@ def merge(path: Path, entries: Sequence[Entry], *, keep_firmer: bool = False) ->
         before = {_claim(entry): entry for entry in older}
         pairs = [(before.get(_claim(entry), entry), entry) for entry in entries]
         entries = [
-            replace(old, kind=new.kind, what=new.what) if _firmness(old) > _firmness(new) else new
+            replace(old, kind=new.kind, what=new.what, other=new.other)
+            if _firmness(old) > _firmness(new)
+            else new
             for old, new in pairs
         ]
     everything = _in_order([*kept, *entries])
@@ -138,9 +152,13 @@ def refresh(entries: Sequence[Entry]) -> list[Entry]:
             if old.evidence is not None:
                 enough = old.seeds >= FULL_SEEDS
                 now = verdict(old.evidence, at_paper_size=not old.below, enough_seeds=enough)
-            why = _reason(claim, now, old.why or "its row is newer than the last run.")
+            untold = old.why or "its row is newer than the last run."
+            why = _reason(claim, now, old.evidence, untold)
             what = experiment.what
-            found.append(replace(old, kind=claim.kind, what=what, verdict=now, why=why))
+            other = _other(experiment, claim)
+            found.append(
+                replace(old, kind=claim.kind, what=what, verdict=now, why=why, other=other)
+            )
     return found
 
 

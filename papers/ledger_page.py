@@ -14,7 +14,7 @@ from typing import Any
 from papers.ledger import Entry, count
 from papers.model import FULL_SEEDS, JUDGED, PAPERS, Kind, Paper
 from papers.store import write_text
-from papers.verdict import CLOSE, DIFFERS, HOLDS, NOT_RUN, VERDICTS
+from papers.verdict import CLOSE, DIFFERS, HOLDS, NOT_RUN, VERDICTS, verdict
 
 BELOW = "below the paper's size"
 EARLIER = "from the words of an earlier run"
@@ -45,10 +45,15 @@ def headline(entries: Sequence[Entry]) -> str:
     """Return the counts by kind and verdict in a sentence."""
     parts = []
     for kind in JUDGED:
-        mine = count([entry for entry in entries if entry.kind == kind])
+        mine = count([entry for entry in _counted(entries) if entry.kind == kind])
         verdicts = ", ".join(f"{n} {_plural(name, n)}" for name, n in mine.items() if n)
         parts.append(f"of {sum(mine.values())} {SHORT[kind]}, {verdicts}")
     return f"Claims of the five papers, decided by runs: {'; '.join(parts)}."
+
+
+def _counted(entries: Sequence[Entry], *, other: bool = False) -> list[Entry]:
+    """Return the rows of the totals, or with `other` those of other readings of their claims."""
+    return [entry for entry in entries if entry.kind in JUDGED and entry.other == other]
 
 
 def _plural(verdict: str, n: int) -> str:
@@ -86,13 +91,10 @@ def _heading(papers: dict[Paper, list[Entry]], n_claims: int) -> list[str]:
     """Return the introduction of the page, and the number of verdicts by kind and by paper."""
     number = "1 row" if n_claims == 1 else f"{n_claims} rows"
     everything = [entry for mine in papers.values() for entry in mine]
-    kinds = [(kind, [entry for entry in everything if entry.kind == kind]) for kind in JUDGED]
+    judged, others = _counted(everything), _counted(everything, other=True)
+    kinds = [(kind, [entry for entry in judged if entry.kind == kind]) for kind in JUDGED]
     apart = Counter(entry.kind for entry in everything if entry.kind not in JUDGED)
-    judged = [entry for entry in everything if entry.kind in JUDGED]
-    counted = [
-        (_link(paper), [entry for entry in mine if entry.kind in JUDGED])
-        for paper, mine in papers.items()
-    ]
+    counted = [(_link(paper), _counted(mine)) for paper, mine in papers.items()]
     verdicts = " | ".join(VERDICTS)
     lines = [
         "# The ledger of the papers' claims",
@@ -108,8 +110,14 @@ def _heading(papers: dict[Paper, list[Entry]], n_claims: int) -> list[str]:
         *[f"{_tally(kind, mine)} {FAILURE[kind]} |" for kind, mine in kinds],
         "",
         f"Counted apart: {apart[Kind.HARDWARE]} on times of the papers' hardware, which say little "
-        f"about the methods, and {apart[Kind.IMPROVEMENT]} on improvements of ours.",
+        f"about the methods, {apart[Kind.IMPROVEMENT]} on improvements of ours, and {len(others)} "
+        "in other readings of the same claims:",
         "",
+        f"| other readings | rows | {verdicts} |",
+        f"|---|{'---:|' * (1 + len(VERDICTS))}",
+        *[_tally(kind, [entry for entry in others if entry.kind == kind]) for kind in JUDGED],
+        "",
+        *_firmness(judged),
         f"| paper | claims | {verdicts} |",
         f"|---|{'---:|' * (1 + len(VERDICTS))}",
         *[_tally(name, mine) for name, mine in [*counted, ("all", judged)]],
@@ -136,14 +144,36 @@ def _heading(papers: dict[Paper, list[Entry]], n_claims: int) -> list[str]:
         "paper 5 follow its description, because its generator is not public. So shapes and "
         "orderings are compared there, not digits. No workload was tuned to make a claim hold.",
         "",
-        "Where a paper can be read in two ways, both are run. Experiments with a suffix are the "
-        "second reading, or another graph: -ego runs on ego-Facebook; -steep draws the sizes of "
-        "paper 1 as 1/size^2; -each draws each topic of paper 2 with a probability; -literal, "
-        "growth and degrees run paper 3's own programs and show the degrees of its Low-ODA; -both "
-        "routes paper 4 over links in both directions, and -near also divides ranges among all "
-        "neighbours.",
+        "Where a paper can be read in two ways, both are run, and the one that follows its words "
+        "is counted. The other readings have a table of their own in each chapter: -ego runs on "
+        "ego-Facebook; -steep draws the sizes of paper 1 as 1/size^2; -each draws each topic of "
+        "paper 2 with a probability; -both routes paper 4 over links in both directions, and -near "
+        "also divides ranges among all neighbours; trends of paper 3's times with our programs "
+        "instead of its own, which growth and -literal run; its degrees, of which it states none.",
         "",
     ]
+
+
+def _firmness(judged: Sequence[Entry]) -> list[str]:
+    """Return what keeps orderings that no point contradicts from holding."""
+    orderings = [entry for entry in judged if entry.kind == Kind.ORDERING]
+    limited = [entry for entry in orderings if entry.verdict == CLOSE and _is_limited(entry)]
+    if not limited:
+        return []
+    holding = count(orderings)[HOLDS]
+    return [
+        f"Of the orderings and trends that are close, {len(limited)} would hold on the same points "
+        f"at the paper's size and on {FULL_SEEDS} seeds: with them it would be "
+        f"{holding + len(limited)} of {len(orderings)} "
+        f"({(holding + len(limited)) / len(orderings):.0%}), without them "
+        f"{holding / len(orderings):.0%} hold.",
+        "",
+    ]
+
+
+def _is_limited(entry: Entry) -> bool:
+    """Return whether only the size or the seeds of a row keep it from holding."""
+    return verdict(entry.evidence, at_paper_size=True) == HOLDS
 
 
 def _tally(name: str, entries: Sequence[Entry]) -> str:
@@ -164,23 +194,27 @@ def _link(paper: Paper) -> str:
 def _chapter(paper: Paper, entries: Sequence[Entry], figure: str) -> list[str]:
     """Return the claims of a paper, the reasons, what is counted apart, the sizes, the figures."""
     scored = [entry for entry in entries if entry.kind != Kind.IMPROVEMENT]
-    rows = Counter(entry.why for entry in scored if entry.verdict == DIFFERS)
+    rows = Counter(entry.why for entry in scored if _explained(entry))
     numbers = {why: f"{paper.number}.{i}" for i, why in enumerate(rows, start=1)}
     lines = [f"## {_title(paper)}", "", paper.cite + ".", ""]
     if paper.notes:
         lines += [*[f"- {_cell(note)}" for note in paper.notes], ""]
-    judged = [entry for entry in scored if entry.kind in JUDGED]
-    if judged:
-        lines += ["| experiment | claim | kind | the paper | ours | verdict |",
-                  "|---|---|---|---|---|---|",
-                  *[_line(entry, numbers, KINDS[entry.kind]) for entry in judged], ""]  # fmt: skip
+    for heading, judged in (
+        ([], _counted(scored)),
+        (["Other readings of the same claims, counted apart:", ""], _counted(scored, other=True)),
+    ):
+        if judged:
+            lines += [*heading, "| experiment | claim | kind | the paper | ours | verdict |",
+                      "|---|---|---|---|---|---|",
+                      *[_line(entry, numbers, KINDS[entry.kind]) for entry in judged],
+                      ""]  # fmt: skip
     timed = [entry for entry in scored if entry.kind == Kind.HARDWARE]
     if timed:
         lines += ["Times of the paper's hardware, counted apart:", "",
                   "| experiment | claim | the paper | ours | verdict |", "|---|---|---|---|---|",
                   *[_line(entry, numbers) for entry in timed], ""]  # fmt: skip
     if rows:
-        lines += ["Why ours differs:", ""]
+        lines += ["Why ours differs, or is only close:", ""]
         for why, number in numbers.items():
             n_rows = "1 row" if rows[why] == 1 else f"{rows[why]} rows"
             lines.append(f'- <a id="{_anchor(number)}"></a>**{number}** ({n_rows}) {_cell(why)}')
@@ -216,10 +250,15 @@ def _line(entry: Entry, numbers: dict[str, str], *more: str) -> str:
     cells = (entry.experiment, entry.claim, *more, entry.paper, entry.ours or "-")
     line = " | ".join(_cell(text) for text in cells)
     why = f". {_cell(entry.why)}" if entry.why else ""
-    if entry.verdict == DIFFERS:
+    if _explained(entry):
         number = numbers[entry.why]
         why = f", [{number}](#{_anchor(number)})"
     return f"| {line} | **{entry.verdict}**{_limits(entry)}{why} |"
+
+
+def _explained(entry: Entry) -> bool:
+    """Return whether a row links to its reason."""
+    return bool(entry.why) and entry.verdict in (CLOSE, DIFFERS)
 
 
 def _anchor(number: str) -> str:

@@ -17,13 +17,16 @@ SCATTERED = 300  # subscribers whose delays a cell keeps for the scatter plot
 
 
 def assigned(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
-    """Return the cost of an assignment and the limits it keeps. `settings` are those of slp."""
+    """Return the cost of an assignment and the limits it keeps.
+
+    `settings` are those of slp, `options` those of another method.
+    """
     del place  # problems are drawn, not read
     if given.get("timed"):  # load the kernels beforehand
         small = {**given["workload"], "subscribers": 500}
         assign(_problem(json.dumps(small, sort_keys=True)), method=given["method"], seed=1)
     problem = _problem(json.dumps(given["workload"], sort_keys=True))
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = dict(given.get("options", {}))
     if given.get("settings"):
         from meshwright.content.slp import Settings
 

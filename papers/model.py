@@ -206,6 +206,9 @@ class Claim:
         The reason, if ours differs; of an improvement, why it is one.
     at_default
         Whether the default size is the paper's, for this claim.
+    repeated
+        Whether another experiment decides the claim as the paper has it: this row is then counted
+        apart.
     """
 
     text: str
@@ -214,6 +217,7 @@ class Claim:
     why: str = ""
     at_default: bool = False
     kind: Kind = field(kw_only=True)
+    repeated: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +234,11 @@ class Experiment:
         The default size and that of `--full`, in words.
     alone
         Run one cell at a time, because it measures time.
+    other
+        What it changes, if it repeats the claims of a figure in another reading or on another
+        graph, or states what the paper does not: its rows are counted apart.
+    below
+        Whether it is below the paper's size with `--full`, too.
     """
 
     id: str
@@ -240,6 +249,8 @@ class Experiment:
     full_size: str
     claims: Sequence[Claim] = field(default_factory=tuple)
     alone: bool = False
+    other: str = ""
+    below: bool = False
 
     @property
     def paper(self) -> Paper:

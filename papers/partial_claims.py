@@ -4,7 +4,18 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 
-from papers.findings import POINTS, SHARES, at_least, at_most, mean, number, ordered, ranking, where
+from papers.findings import (
+    POINTS,
+    SHARES,
+    at_least,
+    at_most,
+    mean,
+    number,
+    ordered,
+    ranking,
+    values,
+    where,
+)
 from papers.model import Claim, Finding, Kind, Rows
 from papers.partial_grids import LABELS, RANKED
 from papers.reasons import (
@@ -18,6 +29,7 @@ from papers.reasons import (
 )
 
 IN_POINTS = "{:.1f} points"
+ALIKE = 1.2  # times as much, for what the paper calls roughly the same
 
 
 def by_budget(rows: Rows) -> Rows:
@@ -46,15 +58,23 @@ def gap(rows: Rows, other: str, **kind: object) -> float:
                   - mean(rows, "support", method=other, **kind))  # fmt: skip
 
 
-def _edges_used(method: str) -> Callable[[Rows], Finding | None]:
-    """Return the ratio of edges that a method uses to those of GPA, at ratio 0.2."""
+def alike_in_edges(rows: Rows) -> Finding | None:
+    """Return the most edges of a method over the fewest, where no overlay is complete.
 
-    def find(rows: Rows) -> Finding | None:
-        at = where(by_budget(rows), ratio=0.2)
-        used = mean(at, "edges", method=method) / mean(at, "edges", method="gpa")
-        return number(used, 1.0, "{:.2f} times")
-
-    return find
+    A mean over the ratios and samples at which all methods have to spend their budget: one that is
+    complete stops, as the paper says of GPA.
+    """
+    found = []
+    for seed in values(by_budget(rows), "seed"):
+        for ratio in values(by_budget(rows), "ratio"):
+            at = where(by_budget(rows), seed=seed, ratio=ratio)
+            if at and all(row["support"] < 1 for row in at):
+                edges = [row["edges"] for row in at]
+                found.append(max(edges) / min(edges))
+    if not found:
+        return None
+    words = f"{{:.2f}} times, at {len(found)} ratios of samples"
+    return at_most(math.fsum(found) / len(found), ALIKE, words)
 
 
 def eighty(
@@ -123,17 +143,15 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             at_default=True,
             kind=Kind.ORDERING,
         ),
-        *[
-            Claim(
-                f"{name}: {LABELS[method]} uses roughly as many edges as GPA (ratio 0.2)",
-                "roughly the same",
-                _edges_used(method),
-                FEW_BOUND,
-                at_default=True,
-                kind=Kind.ORDERING,
-            )
-            for method in RANKED[1:]
-        ],
+        Claim(
+            f"{name}: all methods use roughly as many edges, where none is complete (the most over "
+            f"the fewest at most {ALIKE})",
+            "roughly the same",
+            alike_in_edges,
+            FEW_BOUND,
+            at_default=True,
+            kind=Kind.ORDERING,
+        ),
         *eighty(name, EDGE_BUDGET, Kind.PRIVATE),
         Claim(
             f"{name}: SpiderCastM >= RandomA at every ratio",

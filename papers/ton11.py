@@ -134,9 +134,11 @@ def figure(
     return drawn
 
 
-def one(id: str, what: str, cells, figure, size: str, claims: Sequence[Claim]) -> Experiment:  # type: ignore[no-untyped-def]
+def one(  # type: ignore[no-untyped-def]
+    id: str, what: str, cells, figure, size: str, claims: Sequence[Claim], other: str = ""
+) -> Experiment:
     """Return an experiment whose default grid is that of the paper."""
-    return Experiment(f"ton11-{id}", what, cells, figure, size, size, claims)
+    return Experiment(f"ton11-{id}", what, cells, figure, size, size, claims, other=other)
 
 
 LARGE = "1,000 to 10,000 nodes, 10 subscriptions"

@@ -21,6 +21,7 @@ TOPICS = tuple(range(1000, 10_001, 1000))
 NODES = tuple(range(1000, 10_001, 1000))
 SYSTEMS = tuple((overlay, routing) for routing in FAMILY for overlay in OVERLAYS)
 ROUTINGS = (("SL", "pie"), ("SL", "po"), ("SL", "pal"), BASE)
+ON_BOTH_GRAPHS = (*ROUTINGS, ("-", "iscribe"))
 ALL_SYSTEMS = (*SYSTEMS, ("SL", "po"), ("SL", "pal"))
 BY_GAIN = ("SL", "L")  # the overlays whose long fingers are chosen by gain
 
@@ -33,6 +34,11 @@ class Reading(NamedTuple):
     fill: str = "random"
     direction: str = "one"
     match: str = "fingers"
+
+    @property
+    def other(self) -> str:
+        """What it changes against the reading that is counted."""
+        return self.words.removeprefix(", ")
 
 
 AS_DEFINED = Reading()  # distance is clockwise, and messages go over fingers
@@ -98,9 +104,9 @@ def on_graph(
 
 
 def on_both(reading: Reading) -> Callable[[bool], Sequence[Cell]]:
-    """Return the grid of Table 5."""
+    """Return the grid of Table 5, and what Tables 3 and 4 together are judged by."""
     return lambda full: [
-        one for graph in ("fb", "tw") for one in on_graph(graph, ROUTINGS, reading)(full)
+        one for graph in ("fb", "tw") for one in on_graph(graph, ON_BOTH_GRAPHS, reading)(full)
     ]
 
 

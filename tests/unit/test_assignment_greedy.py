@@ -145,6 +145,17 @@ def test_balance_goes_below_beta():
     assert assignment.feasible
 
 
+def test_balance_gives_leaves_boxes_near_each_other_or_the_next_ids():
+    tree = BrokerTree(parent=[-1, 0, 0], location=[[0.0], [1.0], [1.0]])
+    low = [[0.0], [9.0], [0.0], [9.0]]
+    problem = Problem(tree, [[1.0]] * 4, low, [[1.0], [10.0], [1.0], [10.0]], 0.5, alpha=1)
+    near, blind = balance(problem), balance(problem, near=False)
+    assert near.broker.tolist() == [1, 2, 1, 2]
+    assert blind.broker.tolist() == [1, 1, 2, 2]
+    assert (near.bandwidth, blind.bandwidth) == (2.0, 20.0)
+    assert near.lbf == blind.lbf == 1.0
+
+
 def test_filters_find_clusters_however_they_lie():
     rng = np.random.default_rng(4)
     for n_clusters in (2, 3, 5):

@@ -10,7 +10,17 @@ from papers.chart import BOLD, Panel, Series, beside_paper, distribution, draw, 
 from papers.findings import mean, number, ordered, ratio_mean
 from papers.ledger import Entry, judge, merge, read_ledger, refresh
 from papers.ledger_page import BEGIN, END, headline, ledger_page, write_headline
-from papers.model import FULL_SEEDS, Cell, Claim, Experiment, Kind, Limit, Number, Sample
+from papers.model import (
+    FULL_SEEDS,
+    Cell,
+    Claim,
+    Experiment,
+    Finding,
+    Kind,
+    Limit,
+    Number,
+    Sample,
+)
 from papers.registry import EXPERIMENTS, choose
 from papers.samples import GRAPHS, missing_files
 from papers.store import finished, flat, read_cells, write_cell, write_rows
@@ -47,9 +57,11 @@ def test_every_table_and_figure_is_an_experiment():
     beside = {"icdcs16-fig4-ego", "debs18-fill"}  # another graph, an improvement of ours
     beside |= {f"icdcs16-fig{n}-steep" for n in (6, 7, 8, 9)}
     beside |= {f"ton11-fig{n}-each" for n in (2, 3, 7, 17, 18, 19)}
-    beside |= {f"disc12-{what}" for what in ("growth", "fig2b-literal", "degrees")}
+    beside |= {f"disc12-{what}" for what in ("growth", "degrees")}
+    beside |= {f"disc12-fig{part}-literal" for part in ("2b", "2c", "3a", "3b", "3c")}
     beside |= {f"debs18-fig{n}-{way}" for n in (4, 5, 6, 7, 8) for way in ("both", "near")}
     beside |= {f"debs18-table{n}-both" for n in (3, 4, 5)}
+    beside.add("icde11-printed-loose")
     assert set(EXPERIMENTS) == wanted | beside
 
 
@@ -329,10 +341,64 @@ def test_the_head_of_the_page_counts_kinds_and_verdicts_and_leaves_two_kinds_apa
     assert line in page
     assert "| ordering or trend | 3 | 1 | 0 | 2 | 0 |" in page
     assert "Counted apart: 1 on times of the papers' hardware" in page
-    assert "and 1 on improvements of ours" in page
+    assert "1 on improvements of ours, and 0 in other readings" in page
     assert "| all | 5 | 1 | 1 | 2 | 1 |" in page
     assert "(2 rows) ?" in page
     assert "| ton11-fig2 | g | p | o | **not better** | The price. |" in page
+
+
+def test_other_readings_of_a_claim_are_counted_apart_whether_they_hold_or_not():
+    rows = [
+        row(claim="a"),
+        row("ton11-fig2-each", claim="a", other=True),
+        row("ton11-fig3-each", claim="b", other=True, verdict=DIFFERS, why="?"),
+    ]
+    assert "of 1 orderings and trends, 1 holds;" in headline(rows)
+    page = ledger_page(rows, "{id}.svg")
+    assert "| all | 1 | 1 | 0 | 0 | 0 |" in page
+    assert "and 2 in other readings of the same claims:" in page
+    assert "| ordering or trend | 2 | 1 | 0 | 1 | 0 |" in page
+    counted, _, apart = page.partition("Other readings of the same claims, counted apart:")
+    assert "| ton11-fig2 | a |" in counted
+    assert "-each | " not in counted
+    assert "| ton11-fig2-each | a |" in apart
+
+
+def test_a_row_says_whether_its_experiment_or_its_claim_repeats_another():
+    plain = experiment()
+    for one, other in (
+        (plain, False),
+        (replace(plain, other="another graph"), True),
+        (experiment(repeated=True), True),
+    ):
+        (entry,) = judge(one, five(1.0), full=True)
+        assert entry.other is other
+
+
+def test_the_head_tells_how_many_orderings_lack_only_size_or_seeds():
+    short = Evidence(points=(*[Point(2.0, 1.0)] * 4, Point(0.9, 1.0)))
+    rows = [
+        row(claim="a"),
+        row(claim="b", verdict=CLOSE, seeds=1),
+        row(claim="c", verdict=CLOSE, evidence=short, why="Hubs."),
+        row(claim="d", verdict=DIFFERS, why="?"),
+    ]
+    page = ledger_page(rows, "{id}.svg")
+    assert "that are close, 1 would hold on the same points" in page
+    assert "it would be 2 of 4 (50%), without them 25% hold." in page
+
+
+def test_an_ordering_that_is_close_at_the_papers_size_says_why():
+    points = tuple((2.0, 1.0) for _ in range(4))
+    short = {"find": lambda rows: Finding("", pairs=(*points, (0.9, 1.0))), "why": "Hubs."}
+    (entry,) = judge(experiment(kind=Kind.ORDERING, **short), five(1.0), full=True)
+    assert (entry.verdict, entry.why) == (CLOSE, "Hubs.")
+    assert "**close**, [2.1](#why-2-1)" in ledger_page([entry], "{id}.svg")
+    (entry,) = judge(experiment(**short), five(1.0), full=True)  # of numbers only what differs
+    assert (entry.verdict, entry.why) == (CLOSE, "")
+    kept = {**short, "find": lambda rows: Finding("", pairs=points)}
+    (entry,) = judge(experiment(kind=Kind.ORDERING, **kept), five(1.0), full=False)
+    assert (entry.verdict, entry.why) == (CLOSE, "")  # its size is the reason
 
 
 def test_a_row_of_an_earlier_run_is_marked():
