@@ -31,8 +31,10 @@ def brokers_of(nodes, first_port: int = 20_000, **security) -> list[Broker]:
     ]
 
 
-def deployed(overlay: Overlay, out: Path, brokers=None, **options) -> Path:
+def deployed(
+    overlay: Overlay, out: Path, brokers=None, *, layout="whole", lock_down=True, **options
+) -> Path:
     """Write the configuration of an overlay and return where."""
     inventory = brokers if brokers is not None else brokers_of(overlay.instance.node_names)
-    write_conf(plan(overlay, inventory, **options), out)
+    write_conf(plan(overlay, inventory, **options), out, layout=layout, lock_down=lock_down)
     return out

@@ -71,7 +71,7 @@ WORDS = dict(pair.split(" ") for pair in _listed(SWAPS))
 OTHER_WORDS = ("1", "x", "#", "0", "true", "99999", "", "mesh.c.b")
 
 
-def deploy(place: Path, *, secured: bool) -> Plan:
+def deploy(place: Path, *, secured: bool, lock_down: bool = True) -> Plan:
     """Write a good configuration for free ports of this machine."""
     ports = dict(zip(WANTS, free_ports(len(WANTS)), strict=True))
     brokers = []
@@ -82,7 +82,7 @@ def deploy(place: Path, *, secured: bool) -> Plan:
         brokers.append(Broker(node, LOOPBACK, port, **user))
     pairs = [(node, topic) for node, topics in WANTS.items() for topic in topics]
     made = plan(overlay_of(pairs, LINKS), brokers, publishers=PUBLISHERS)
-    write_conf(made, place)
+    write_conf(made, place, layout="whole", lock_down=lock_down)
     return made
 
 

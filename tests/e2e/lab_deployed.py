@@ -20,6 +20,8 @@ def deploy(
     secrets: Path | None = None,
     tls: bool = False,
     complete: str | None = None,
+    layout: str = "include",
+    lock_down: bool = True,
 ) -> Path:
     """Deploy brokers with names of one letter: `wants` of each topic, `links` like "ab".
 
@@ -42,5 +44,6 @@ def deploy(
         if tls:
             security |= {"ca": "/etc/ca.crt", "cert": "/etc/cert.crt", "key": "/etc/key.key"}
         brokers.append(Broker(node, f"host-{ids[node]}.example", 8883 if tls else 1883, **security))
-    write_conf(plan(overlay, brokers, qos=qos, publishers=publishers, complete=complete), conf)
+    made = plan(overlay, brokers, qos=qos, publishers=publishers, complete=complete)
+    write_conf(made, conf, layout=layout, lock_down=lock_down)
     return conf

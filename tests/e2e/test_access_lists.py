@@ -37,18 +37,29 @@ class User:
             self.connection.publish(topic, b"", 1).wait_for_publish(SECONDS)
 
 
-@pytest.fixture
-def lab(tmp_path, start_lab):
+@pytest.fixture(params=["include", "whole"])
+def lab(request, tmp_path, start_lab):
     """Two brokers with users that share a topic with a space."""
-    (tmp_path / "secrets").mkdir()
-    conf = deploy(tmp_path / "conf", {SPACED: "ab"}, ["ab"], secrets=tmp_path / "secrets")
-    return start_lab(conf)
+    return started(tmp_path, start_lab, layout=request.param)
+
+
+def started(place, start_lab, **options):
+    (place / "secrets").mkdir()
+    wants = {SPACED: "ab"}
+    return start_lab(deploy(place / "conf", wants, ["ab"], secrets=place / "secrets", **options))
 
 
 @pytest.fixture
-def connect(lab):
+def unlocked(tmp_path, start_lab):
+    """The same two brokers; their own clients are not locked down."""
+    return started(tmp_path, start_lab, lock_down=False)
+
+
+@pytest.fixture
+def connect(request):
     """Yield a function that connects a user; its clients are disconnected with the test."""
     users = []
+    lab = request.getfixturevalue("unlocked" if "unlocked" in request.fixturenames else "lab")
 
     def connected(node, name=None, **options):
         password = lab.access.password if name else f"secret of {node}"
@@ -62,7 +73,21 @@ def connect(lab):
 
 
 def settings(lab):
-    return (lab.directory("a") / "mosquitto.conf").read_text()
+    included = lab.directory("a") / "conf.d" / "meshwright.conf"
+    return (included if included.exists() else lab.directory("a") / "mosquitto.conf").read_text()
+
+
+def test_own_clients_use_any_topic_and_see_no_client_id(unlocked, connect):
+    both = [connect(node) for node in "ab"]
+    for user in both:
+        user.publish("local/only", OTHER, SPACED)
+    for user in both:
+        assert wait_until(lambda who=user: who.got.count(SPACED) == 2, SECONDS)
+        assert user.got.count("local/only") == user.got.count(OTHER) == 1  # of its own broker
+    (known,) = re.findall(r"^remote_clientid (\S+)$", settings(unlocked), re.MULTILINE)
+    states = {topic for topic in both[0].got if topic.startswith("$SYS/broker/connection/")}
+    assert states == {"$SYS/broker/connection/mesh.a.b/state"}
+    assert known.startswith("mesh.a.b.")
 
 
 def test_a_topic_with_a_space_lets_nothing_else_through(lab, connect):

@@ -21,7 +21,8 @@ def test_brokers_do_what_the_check_says(tmp_path):
         draw = random.Random(seed)
         place = tmp_path / str(seed)
         place.mkdir()
-        made = broken_confs.deploy(place / "conf", secured=draw.random() < 0.5)
+        secured, lock_down = draw.random() < 0.5, seed % 2 == 0
+        made = broken_confs.deploy(place / "conf", secured=secured, lock_down=lock_down)
         done = broken_confs.spoil(place / "conf", made, draw) if seed else "nothing"
         if not broken_confs.passes(place / "conf"):
             continue

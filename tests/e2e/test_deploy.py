@@ -70,7 +70,7 @@ def overlay(tmp_path, monkeypatch, capsys):
 def test_deploy_and_check_and_diff(overlay, tmp_path, monkeypatch, capsys):
     inventory(tmp_path / "brokers.csv", range(21_000, 21_004))
     (tmp_path / "pubs.csv").write_text("node,topic\nedge 3,press/4/oil level\nedge 2,new/name\n")
-    words = ["deploy", "mosquitto", "o", "--inventory", "brokers.csv"]
+    words = ["deploy", "mosquitto", "o", "--inventory", "brokers.csv", "--layout", "whole"]
     code, out, err = run_in_process(
         monkeypatch, capsys, *words, "-o", "conf", "--publishers", "pubs.csv"
     )
@@ -99,6 +99,7 @@ def test_deploy_and_check_and_diff(overlay, tmp_path, monkeypatch, capsys):
 def test_a_wrong_inventory_ends_with_2_and_writes_nothing(overlay, tmp_path, monkeypatch, capsys):
     inventory(tmp_path / "brokers.csv", [1883, 1883, 99999, 21_003])
     words = ["deploy", "mosquitto", "o", "--inventory", "brokers.csv", "-o", "conf"]
+    words += ["--layout", "whole"]
     code, out, err = run_in_process(monkeypatch, capsys, *words)
     assert (code, out) == (2, "")
     assert "2 problems; nothing was written" in err
@@ -185,6 +186,7 @@ def test_real_brokers_take_the_files_and_every_bridge_connects(
         inventory(tmp_path / "brokers.csv", ports)
     (tmp_path / "pubs.csv").write_text("node,topic\nedge 3,press/4/oil level\n")
     words = ["deploy", "mosquitto", "o", "--inventory", "brokers.csv", "-o", "conf"]
+    words += ["--layout", "whole"]
     code, _, err = run_in_process(monkeypatch, capsys, *words, "--publishers", "pubs.csv")
     assert code == 0, err
     conf = tmp_path / "conf"

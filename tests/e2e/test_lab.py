@@ -286,8 +286,9 @@ def test_a_port_of_the_callers_choice_is_not_replaced(conf, start_lab):
     assert not running.lab_place(conf).exists()
 
 
+@pytest.mark.parametrize("layout", ["include", "whole"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls, start_lab):
+def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls, layout, start_lab):
     (tmp_path / "secrets").mkdir()
     conf = deploy(
         tmp_path / "conf",
@@ -297,6 +298,8 @@ def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls,
         secrets=tmp_path / "secrets",
         tls=tls,
         complete="relay",
+        layout=layout,
+        lock_down=tls,
     )
     lab = start_lab(conf)
     text = (lab.directory("b") / "mosquitto.conf").read_text()
@@ -308,7 +311,7 @@ def test_a_secured_plan_runs_with_its_users_rights_and_encryption(tmp_path, tls,
 
 
 def test_bridges_show_their_certificates_to_brokers_that_want_them(tmp_path, start_lab):
-    conf = deploy(tmp_path / "conf", {"t": "abc"}, ("ab", "bc"), tls=True)
+    conf = deploy(tmp_path / "conf", {"t": "abc"}, ("ab", "bc"), tls=True, layout="whole")
     for node in "abc":
         path = conf / node / "mosquitto.conf"
         text = path.read_text()

@@ -225,7 +225,7 @@ def test_a_redeploy_of_a_secured_plan_brings_users_and_rights_along(tmp_path, st
 
 
 def bridges_of(lab, node: str) -> list[str]:
-    text = (lab.directory(node) / "mosquitto.conf").read_text()
+    text = (lab.directory(node) / "conf.d" / "meshwright.conf").read_text()
     return [line for line in text.split("\n") if line.startswith(("address", "topic"))]
 
 

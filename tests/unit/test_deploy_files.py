@@ -156,6 +156,23 @@ def test_each_bridge_user_may_use_its_topics_and_no_other(secured):
     assert validate(secured) == []
 
 
+def test_own_clients_are_unrestricted_unless_locked_down(tmp_path, monkeypatch):
+    monkeypatch.setenv("MESH_PASSWORD", "secret")
+    users = {"username": lambda i: f"user-{i}", "password_env": lambda _: "MESH_PASSWORD"}
+    overlay = overlay_of(PAIRS, [("a", "b"), ("b", "c")])
+    for layout in ("whole", "include"):
+        where = tmp_path / layout
+        deployed(overlay, where, brokers_of("abc", **users), layout=layout, lock_down=False)
+        middle = read_conf(where).brokers["b"]
+        assert middle.acl["user-1"] == [("readwrite", "#"), ("read", "$SYS/#")]
+        assert middle.acl["user-0"] == [("readwrite", "x"), ("readwrite", "y")]  # a bridge
+        assert validate(where) == []
+        edit(where / "b" / "acl", "topic readwrite #\n", "")
+        assert "'b' does not let 'user-1' use '#' as it needs to" in validate(where)
+        edit(where / "b" / "acl", "user user-0\n", "user user-0\ntopic readwrite #\n")
+        assert "'b' lets 'user-0' use '#', which nothing needs" in validate(where)
+
+
 def test_client_ids_of_bridges_are_secrets_of_their_two_ends(secured, tmp_path, monkeypatch):
     def ids(conf):
         return {
@@ -219,6 +236,7 @@ def test_nothing_in_a_name_adds_or_ends_a_line(tmp_path):
     conf = deployed(overlay_of(pairs), tmp_path / "conf")
     found = read_conf(conf)
     known = {"listener", "allow_anonymous", "persistence", "persistence_location"}
+    known |= {"log_dest", "log_type"}
     for broker in found.brokers.values():
         assert set(broker.options) == known | {"max_queued_messages"}
     carried = {line.pattern for b in found.brokers.values() for x in b.bridges for line in x.lines}
@@ -313,6 +331,13 @@ def test_the_validator_finds_wrong_rights(secured, file, old, new, finding):
     assert any(finding in reported for reported in validate(secured)), validate(secured)
 
 
+def test_the_client_id_of_a_bridge_is_not_published_below_sys(secured):
+    path = secured / "a" / "mosquitto.conf"
+    (line,) = re.findall(r"^notification_topic .*\n", path.read_text(), re.MULTILINE)
+    edit(path, line, "")
+    assert "'a' shows who reads $SYS the client id of its bridge 'b'" in validate(secured)
+
+
 def test_the_validator_finds_files_that_others_can_read(secured):
     (secured / "b" / "mosquitto.conf").chmod(0o644)
     assert any("can be read by others" in reported for reported in validate(secured))
@@ -404,12 +429,25 @@ def test_rights_that_are_not_written_by_us_are_refused(secured, line):
 
 
 def test_logging_may_be_added(conf):
-    edit(
-        conf / "a" / "mosquitto.conf",
-        "persistence true",
-        "log_type all\nlog_dest stderr\npersistence true",
-    )
+    edit(conf / "a" / "mosquitto.conf", "persistence true", "log_type all\npersistence true")
     assert validate(conf) == []
+
+
+@pytest.mark.parametrize("layout", ["whole", "include"])
+def test_brokers_log_what_ingest_reads(tmp_path, layout):
+    made = plan(overlay_of(PAIRS), brokers_of("abc"))
+    file = {"whole": "mosquitto.conf", "include": "meshwright.conf"}[layout]
+    logged = {}
+    for log in ("none", "subscriptions", "publications"):
+        write_conf(made, tmp_path / log, layout=layout, log=log)
+        text = (tmp_path / log / "a" / file).read_text()
+        logged[log] = set(re.findall(r"^log_type (\w+)$", text, re.MULTILINE))
+    assert logged["none"] == set()
+    defaults = {"error", "warning", "notice", "information"}  # else a broker would lose them
+    assert logged["subscriptions"] == defaults | {"subscribe", "unsubscribe"}
+    assert logged["publications"] == logged["subscriptions"] | {"debug"}
+    with pytest.raises(InputError, match="unknown --log 'everything'"):
+        write_conf(made, tmp_path / "no", layout=layout, log="everything")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_the_files_of_plans_with_publishers_pass_their_proof(tmp_path, assume):
 def test_a_missing_line_of_a_publisher_fails_the_proof(tmp_path):
     made = planned([("edge-1", "dev/1/telemetry")])
     write_conf(made, tmp_path / "conf")
-    for file in (tmp_path / "conf").glob("*/mosquitto.conf"):
+    for file in (tmp_path / "conf").glob("*/meshwright.conf"):
         text = file.read_text().replace("topic dev/1/telemetry out 1", "topic dev/1/telemetry in 1")
         file.write_text(text)
     findings = validate(tmp_path / "conf")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,17 @@ from meshwright.cli import add_group, command_name, show
 from meshwright.cli.options import Force, Json, Out, OverlayPath, Workload
 
 if TYPE_CHECKING:
-    from meshwright.deploy import Change, Plan
+    from meshwright.deploy import Change, Merged, Plan
+    from meshwright.deploy.merge import FileChange
     from meshwright.storage import Manifest
 
 ACTIONS = {"reload": "send SIGHUP: users and rights"}  # the other actions are called as they are
 MOST_EXAMPLES = 5
+SECRET = re.compile(r"^(remote_password |[^#:\n]+:(?=\$)).*$", re.MULTILINE)
+UNRESTRICTED = "its user may use any topic (--lock-down forbids those not planned)"
+LOCKED_DOWN = """only the topics that the plan has for it.
+  A message on any other topic is acknowledged and delivered to nobody; a
+  subscription to one gets nothing."""
 
 deploy = add_group("deploy", "Write and compare configurations of brokers.")
 
@@ -29,6 +37,13 @@ def mosquitto(
     tree: str = Option("shallow", help="shallow: lowest depth; balanced: even load of links."),
     qos: int = Option(1, help="The quality of service of bridges."),
     complete: str | None = Option(None, help="relay: reach disconnected subscribers via relays."),
+    layout: str = Option("include", help="include: beside your own files; whole: instead of them."),
+    lock_down: bool = Option(
+        False, "--lock-down", help="Own clients may use only the topics of the plan."
+    ),
+    log: str = Option(
+        "subscriptions", help="What brokers log: none, subscriptions, or publications too."
+    ),
     workload: Workload = None,
     force: Force = False,
     json: Json = False,
@@ -48,8 +63,8 @@ def mosquitto(
         listed = read_publishers(publishers, nodes) if publishers is not None else []
         made = plan(loaded, brokers, publishers=listed, tree=tree, qos=qos, complete=complete)
     with progress.step("writing and checking"):
-        facts = write_conf(made, out, force=force)
-    summary = made.summary()
+        facts = write_conf(made, out, layout=layout, lock_down=lock_down, log=log, force=force)
+    summary = {**made.summary(), "lock_down": lock_down}
     if json:
         show.print_json({"conf": str(out), **summary, "created": facts["created"]})
     else:
@@ -58,20 +73,84 @@ def mosquitto(
 
 @deploy.command()
 def check(
-    conf: Path = Argument(help="A directory that `deploy mosquitto` wrote."), json: Json = False
+    conf: Path = Argument(help="A directory that `deploy mosquitto` wrote."),
+    installed: list[str] | None = Option(
+        None, metavar="NODE=FILE", help="The mosquitto.conf that a broker runs; repeatable."
+    ),
+    json: Json = False,
 ) -> None:
     """Prove from the files that no message can loop, or exit 1."""
-    from meshwright.deploy import read_conf, validate
+    from meshwright.deploy import Findings, check_installed, read_conf, validate
 
     read = read_conf(conf)
-    findings = validate(read)
+    found = Findings(validate(read))
+    if installed:
+        places = {
+            node: Path(file) for node, _, file in (word.rpartition("=") for word in installed)
+        }
+        judged = check_installed(read.path, read.plan, places)
+        found = Findings(found.errors + judged.errors, judged.warnings)
     if json:
-        show.print_json({"conf": str(conf), "findings": findings})
-    show.raise_findings(f"'{conf}' must not be used", findings)
+        facts = {"conf": str(conf), "findings": found.errors}
+        show.print_json({**facts, "warnings": found.warnings} if installed else facts)
+    show.raise_findings(f"'{conf}' must not be used", found.errors)
     if not json:
         print(f"configuration {conf}")
         others = "relays" if any(route.relays for route in read.plan.routes) else "no others"
         print(f"every topic travels over a tree that reaches its subscribers and {others}")
+        for warning in found.warnings:
+            print(f"warning: {warning}")
+
+
+@deploy.command()
+def merge(
+    piece: Path = Argument(metavar="CONF/NODE", help="A broker's directory of a configuration."),
+    into: Path = Option(metavar="FILE", help="The mosquitto.conf that the broker runs."),
+    root: Path = Option(Path("/"), metavar="DIR", help="A copy of the host's files to work on."),
+    start: str | None = Option(
+        None, metavar="DIR", help="Where Mosquitto is started. [default: where FILE is]"
+    ),
+    users_only: bool = Option(False, "--users-only", help="Users and rights, no bridges."),
+    dry_run: bool = Option(False, "--dry-run", help="Show what would change."),
+    json: Json = False,
+) -> None:
+    """Put a broker's bridges and users beside its operator's own."""
+    from meshwright.deploy import merge as stage
+
+    made = stage(piece, into, root=root, start=start, users_only=users_only, dry_run=dry_run)
+    if json:
+        files = [str(change.path) for change in made.changes]
+        facts = {"node": made.node, "changed": files, "warnings": made.warnings}
+        show.print_json({**facts, "restart": made.restart, "dry_run": dry_run})
+    else:
+        print_merged(made, dry_run=dry_run)
+
+
+def print_merged(made: Merged, *, dry_run: bool) -> None:
+    """Print the files that a merge changes, line by line before it does, and what to do next."""
+    for change in made.changes:
+        if dry_run:
+            print(difference(change))
+        else:
+            print(f"{'removed' if change.after is None else 'written'} {change.path}")
+    for warning in made.warnings:
+        print(f"warning: {warning}")
+    if not made.changes:
+        print(f"broker {made.node}: nothing changes")
+    elif dry_run:
+        print(f"broker {made.node}: nothing was written; leave out --dry-run to do it")
+    else:
+        print(f"next: {'restart the broker' if made.restart else 'send the broker SIGHUP'}")
+
+
+def difference(change: FileChange) -> str:
+    """Return the lines of a file that change, without passwords and their hashes."""
+    before, after = (
+        SECRET.sub(r"\1...", (content or b"").decode(errors="replace")).splitlines()
+        for content in (change.before, change.after)
+    )
+    name = str(change.path)
+    return "\n".join(unified_diff(before, after, name, name, n=1, lineterm=""))
 
 
 @deploy.command()
@@ -128,6 +207,8 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         "security": summary["security"],
     }
     show.print_facts(f"configuration {out}", facts)
+    if plan.brokers[0].username:
+        print("clients of a broker:", LOCKED_DOWN if summary["lock_down"] else UNRESTRICTED)
     if plan.n_unused:
         print(f"links of the overlay that carry nothing, left out: {plan.n_unused:,}")
     if plan.added:

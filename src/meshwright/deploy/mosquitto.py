@@ -1,5 +1,9 @@
 """A plan as files for Mosquitto: a directory per broker, and ``plan.json`` written last.
 
+In the layout ``include`` a broker gets its bridges, and pieces of an access list and of a password
+file, which `merge` puts beside what its operator has. In the layout ``whole`` the files are all
+that the broker reads.
+
 The options of bridges follow what Mosquitto 2.0.11 does, tried with the broker itself
 (docs/deploy.md has the observations).
 """
@@ -7,21 +11,37 @@ The options of bridges follow what Mosquitto 2.0.11 does, tried with the broker 
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from meshwright.deploy.inventory import hash_password, link_secret, read_passwords
 from meshwright.deploy.names import directory_name
-from meshwright.deploy.plan import CONFIGURATION, FILE, FORMAT_VERSION, KIND, Broker, Plan
+from meshwright.deploy.plan import FILE, FORMAT_VERSION, KIND, LAYOUTS, Broker, Plan
 from meshwright.deploy.validate import validate
-from meshwright.errors import CheckError
+from meshwright.errors import CheckError, unknown_choice
 from meshwright.patterns.filters import PatternIndex, is_filter
 from meshwright.runtime.provenance import command_line
 from meshwright.storage import replacing
 
 ACCESS = {"both": "readwrite", "out": "write", "in": "read"}  # of a dialling bridge, at the other
 
+LOGS = {  # what `ingest` needs to find in a broker's log
+    "none": (),
+    "subscriptions": ("error", "warning", "notice", "information", "subscribe", "unsubscribe"),
+}
+LOGS["publications"] = (*LOGS["subscriptions"], "debug")
+DEFAULT_LOG = "subscriptions"
+ACL_HEADER = "# What each user may read and write; anything else is refused.\n"
+LOGGING = """
+# What `meshwright ingest` reads in the log. The first four are what Mosquitto logs by default.
+"""
+
+INCLUDED = """\
+# Bridges of broker {node}, written by `meshwright deploy mosquitto`: deploy again, do not edit.
+# `meshwright deploy merge` puts this file where the broker's mosquitto.conf includes it.
+"""
 HEADER = """\
 # Broker {node} of a mesh, written by `meshwright deploy mosquitto`: deploy again, do not edit.
 # Paths are relative: start it in this directory, cd {directory} && mosquitto -c mosquitto.conf
@@ -33,6 +53,9 @@ persistence true
 persistence_location ./
 # While a link is down its messages wait here; the default keeps 1000.
 max_queued_messages 10000
+# Where `systemctl status` shows it, and a file that `meshwright ingest` reads.
+log_dest stderr
+log_dest file mosquitto.log
 """
 QOS_2 = """\
 # With QoS 2, 2.0.11 loses messages where more than this are under way; the default is 20.
@@ -65,12 +88,24 @@ bridge_protocol_version mqttv311
 try_private true"""
 
 
-def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str, Any]:
+def write_conf(
+    plan: Plan,
+    out: str | Path,
+    *,
+    layout: str = "include",  # or "whole"
+    lock_down: bool = False,  # a broker's own clients may use the topics of the plan only
+    log: str = DEFAULT_LOG,
+    force: bool = False,
+) -> dict[str, Any]:
     """Write a plan as a directory of configurations; return the content of ``plan.json``.
 
     The files are written to a sibling of the target, validated, and then renamed. With `force` an
     older configuration is replaced, and nothing else.
     """
+    for what, value, choices in (("--layout", layout, LAYOUTS), ("--log", log, LOGS)):
+        if value not in choices:
+            raise unknown_choice(what, value, choices)
+    plan = replace(plan, layout=layout, lock_down=lock_down)
     target = Path(out).resolve()
     replacing.clean_up(target, is_conf)
     refuse_replacing(target, force=force)
@@ -78,7 +113,7 @@ def write_conf(plan: Plan, out: str | Path, *, force: bool = False) -> dict[str,
     secret = bool(passwords)
     mode = 0o700 if secret else 0o755
     with replacing.staging_directory(target, mode=mode) as place:
-        for node, files in broker_files(plan, passwords).items():
+        for node, files in broker_files(plan, passwords, log).items():
             directory = place / plan.directories[node]
             directory.mkdir(mode=mode)
             for name, text in files.items():
@@ -126,7 +161,7 @@ def write_file(path: Path, text: str, *, secret: bool) -> None:
         path.chmod(0o644)
 
 
-def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def broker_files(plan: Plan, passwords: Mapping[str, str], log: str) -> dict[str, dict[str, str]]:
     """Return the files of each node, by name."""
     brokers = {broker.node: broker for broker in plan.brokers}
     dials: dict[str, list[Broker]] = {node: [] for node in brokers}  # those that each one dials
@@ -134,25 +169,40 @@ def broker_files(plan: Plan, passwords: Mapping[str, str]) -> dict[str, dict[str
     for u, v in plan.links:
         dials[u].append(brokers[v])
         dialling[v].append(brokers[u])
-    rights: dict[str, str] = dict.fromkeys(brokers, "")  # of a broker's own clients
-    for route in plan.routes:
+    # Of a broker's own clients
+    rights: dict[str, str] = dict.fromkeys(brokers, "" if plan.lock_down else any_topic(plan))
+    for route in plan.routes if plan.lock_down else ():
         for node in sorted({*route.publishers, *route.subscribers}):
             right = "readwrite" if node in route.subscribers else "write"
             rights[node] += f"topic {right} {route.name}\n"
     files = {}
     for node, broker in brokers.items():
         bridges = (bridge(plan, broker, other, passwords) for other in dials[node])
-        files[node] = {CONFIGURATION: broker_settings(plan, broker) + "".join(bridges)}
+        head = (included_settings if plan.layout == "include" else broker_settings)(plan, broker)
+        head += LOGGING * bool(LOGS[log]) + "".join(f"log_type {name}\n" for name in LOGS[log])
+        files[node] = {LAYOUTS[plan.layout]: head + "".join(bridges)}
         if broker.username:
-            files[node]["acl"] = (
-                "# What each user may read and write; anything else is refused.\n"
-                f"\n# Clients of this broker\nuser {broker.username}\n{rights[node]}"
-            ) + "".join(bridge_rights(plan, other, broker) for other in dialling[node])
+            own = f"\n# Clients of this broker\nuser {broker.username}\n{rights[node]}"
+            others = (bridge_rights(plan, other, broker) for other in dialling[node])
+            header = ACL_HEADER if plan.layout == "whole" else ""
+            files[node]["acl"] = header + own + "".join(others)
             files[node]["passwd"] = "".join(
                 f"{user.username}:{hash_password(passwords[user.node])}\n"
                 for user in (broker, *dialling[node])
             )
     return files
+
+
+def any_topic(plan: Plan) -> str:
+    """Return the rights of clients that may do what they like; `#` matches no name with a $."""
+    filters = sorted({"#", *plan.match_all})
+    return "".join(f"topic readwrite {name}\n" for name in filters) + "topic read $SYS/#\n"
+
+
+def included_settings(plan: Plan, broker: Broker) -> str:
+    """Return the part before the bridges of a file that is included beside an operator's lines."""
+    text = INCLUDED.format(node=directory_name(broker.node))
+    return text + ("\n" + QOS_2 if plan.qos == 2 else "")
 
 
 def broker_settings(plan: Plan, broker: Broker) -> str:
@@ -193,6 +243,8 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
         # Shown to a broker that asks for one: `require_certificate` may be added to listeners.
         text += f"bridge_certfile {broker.cert}\nbridge_keyfile {broker.key}\n"
     if broker.username:
+        # By default the topic of its state has the id, and whoever reads $SYS would know it.
+        text += f"notification_topic $SYS/broker/connection/mesh.{ends}/state\n"
         text += f"remote_username {broker.username}\nremote_password {passwords[broker.node]}\n"
     return text + "".join(f"topic {line.pattern} {line.direction} {plan.qos}\n" for line in lines)
 

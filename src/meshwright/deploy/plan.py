@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from meshwright.deploy.names import MAX_DIRECTORY, bridge_pattern
-from meshwright.errors import InputError
+from meshwright.deploy.shape import check_shape
+from meshwright.errors import InputError, unknown_choice
 from meshwright.patterns.filters import (
     covers,
     is_filter,
@@ -26,6 +27,7 @@ from meshwright.storage.manifest import read_json
 
 FILE = "plan.json"
 CONFIGURATION = "mosquitto.conf"
+LAYOUTS = {"include": "meshwright.conf", "whole": CONFIGURATION}  # the file with a broker's bridges
 KIND = "mosquitto"
 FORMAT_VERSION = 1
 CREDENTIALS = ("username", "password_env", "password_file")
@@ -48,7 +50,8 @@ SHAPE = {  # of plan.json; "?" for what may be missing
     ],
     "links": [{"from": str, "to": str}],
     "qos": int,
-    **dict.fromkeys(("workload_digest?", "method?", "tree?"), str),
+    "lock_down?": bool,
+    **dict.fromkeys(("workload_digest?", "method?", "tree?", "layout?"), str),
 }
 
 Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
@@ -188,6 +191,8 @@ class Plan:
     workload_digest: str = ""
     method: str = ""
     tree: str = ""
+    layout: str = field(default="whole", compare=False)  # of the files: a key of LAYOUTS
+    lock_down: bool = field(default=True, compare=False)  # own clients: the topics of the plan only
     # Facts about the planning that plan.json does not hold.
     n_unused: int = field(default=0, compare=False)  # links of the overlay that no tree needs
     added: tuple[Link, ...] = field(default=(), compare=False)  # links only for publishers
@@ -252,6 +257,8 @@ class Plan:
             "method": self.method,
             "tree": self.tree,
             "qos": self.qos,
+            "layout": self.layout,
+            "lock_down": self.lock_down,
             "brokers": [
                 {
                     "node": broker.node,
@@ -273,7 +280,7 @@ class Plan:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the plan that `to_json` wrote; raise InputError if it is none."""
-        _check_shape(data, SHAPE, "the plan")
+        check_shape(data, SHAPE, "the plan")
         brokers = tuple(
             Broker(
                 b["node"],
@@ -305,6 +312,9 @@ class Plan:
                 raise InputError(f"the name, pattern or example of topic {r.name!r} is not valid")
         if len({r.name for r in routes}) < len(routes) or data["qos"] not in (0, 1, 2):
             raise InputError("a topic is listed twice, or the qos is not 0, 1 or 2")
+        layout = data.get("layout", "whole")
+        if layout not in LAYOUTS:
+            raise unknown_choice("layout", layout, LAYOUTS)
         return cls(
             brokers=brokers,
             directories={b["node"]: b["directory"] for b in data["brokers"]},
@@ -314,6 +324,8 @@ class Plan:
             workload_digest=data.get("workload_digest", ""),
             method=data.get("method", ""),
             tree=data.get("tree", ""),
+            layout=layout,
+            lock_down=data.get("lock_down", True),
         )
 
     def summary(self) -> dict[str, Any]:
@@ -351,25 +363,6 @@ class Plan:
         }
 
 
-def _check_shape(value: Any, shape: Any, where: str) -> None:
-    """Raise InputError unless JSON has a shape: a type, or dicts, lists or tuples of shapes."""
-    is_list = isinstance(shape, list | tuple)
-    kind = dict if isinstance(shape, dict) else list if is_list else shape
-    fits = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-    if not fits or (isinstance(shape, tuple) and len(value) != len(shape)):
-        raise InputError(f"{where} is {str(value)[:40]!r}, which is not valid")
-    if isinstance(shape, dict):
-        for key, inner in shape.items():
-            name = key.removesuffix("?")
-            if name in value:
-                _check_shape(value[name], inner, f"{name!r} of {where}")
-            elif name == key:
-                raise InputError(f"{name!r} is missing in {where}")
-    elif is_list:
-        for i, entry in enumerate(value):
-            _check_shape(entry, shape[0], f"entry {i} of {where}")
-
-
 def read_plan(conf: Path) -> Plan:
     """Return the plan of a configuration directory, or raise InputError with what is wrong."""
     path = conf / FILE
@@ -393,10 +386,11 @@ def read_plan(conf: Path) -> Plan:
     except InputError as error:
         raise InputError(f"'{path}' is damaged: {error}. Deploy again.") from error
     places = plan.directories.items()
-    missing = [node for node, place in places if not (conf / place / CONFIGURATION).is_file()]
+    file = LAYOUTS[plan.layout]
+    missing = [node for node, place in places if not (conf / place / file).is_file()]
     if missing:
         raise InputError(
-            f"'{conf}' has no {CONFIGURATION} for {len(missing)} of its brokers "
+            f"'{conf}' has no {file} for {len(missing)} of its brokers "
             f"({', '.join(missing[:5])}). Deploy again."
         )
     return plan

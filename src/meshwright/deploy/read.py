@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from meshwright.deploy.plan import CONFIGURATION, Direction, Line, Plan, read_plan
+from meshwright.deploy.plan import LAYOUTS, Direction, Line, Plan, read_plan
 from meshwright.errors import InputError
 from meshwright.patterns.filters import topic_error
 from meshwright.storage.replacing import wait_for_target
@@ -33,6 +33,8 @@ BROKER_OPTIONS = {  # before the first connection, each with its values
     "log_timestamp": FLAG,
     "log_timestamp_format": ANY,
 }
+INCLUDED_OPTIONS = {name: BROKER_OPTIONS[name] for name in ("log_type", "max_inflight_messages")}
+OPTIONS = {"whole": BROKER_OPTIONS, "include": INCLUDED_OPTIONS}  # by layout
 REPEATED = ("log_dest", "log_type")  # may be given several times
 BRIDGE_OPTIONS = {
     "address": r"\S+:\d+",
@@ -40,6 +42,7 @@ BRIDGE_OPTIONS = {
     **dict.fromkeys(("remote_clientid", "local_clientid"), CLIENT_ID),
     **dict.fromkeys(("try_private", "cleansession", "local_cleansession"), FLAG),
     **dict.fromkeys(("notifications", "notifications_local_only"), FLAG),
+    "notification_topic": rf"\$SYS/broker/connection/{CLIENT_ID}/state",
     "bridge_attempt_unsubscribe": FLAG,
     "restart_timeout": r"[1-9]\d{0,3}|1 [1-9]\d{0,3}",
     "keepalive_interval": r"[5-9]|[1-9]\d{1,3}",
@@ -98,14 +101,14 @@ def read_conf(path: str | Path) -> Conf:
     directory = Path(path).resolve()
     wait_for_target(directory)
     plan = read_plan(directory)
-    brokers = {node: read_broker(directory / plan.directories[node]) for node in plan.nodes}
-    return Conf(directory, plan, brokers)
+    return Conf(directory, plan, {node: read_broker(directory, plan, node) for node in plan.nodes})
 
 
-def read_broker(directory: Path) -> BrokerConf:
+def read_broker(conf: Path, plan: Plan, node: str) -> BrokerConf:
     """Return what the files of one broker say."""
     found = BrokerConf()
-    path = directory / CONFIGURATION
+    directory = conf / plan.directories[node]
+    path = directory / LAYOUTS[plan.layout]
     for number, option, value in _options(path):
         where = f"'{path}' line {number}"
         if option == "connection":
@@ -126,7 +129,7 @@ def read_broker(directory: Path) -> BrokerConf:
             found.bridges[-1].qos.append(int(words[2]))
         else:
             bridge = found.bridges[-1] if found.bridges else None
-            values = (BRIDGE_OPTIONS if bridge else BROKER_OPTIONS).get(option)
+            values = (BRIDGE_OPTIONS if bridge else OPTIONS[plan.layout]).get(option)
             if values is None:
                 place = "of a bridge" if bridge else "of a broker"
                 raise InputError(
@@ -142,10 +145,13 @@ def read_broker(directory: Path) -> BrokerConf:
             if option in options and option not in REPEATED:
                 raise InputError(f"{where}: {option} is given twice. Deploy again.")
             options[option] = value
-    if "acl_file" in found.options:
-        found.acl = _acl(directory / found.options["acl_file"])
-    if "password_file" in found.options:
-        path = directory / found.options["password_file"]
+    files = found.options
+    if plan.layout == "include" and any(broker.username for broker in plan.brokers):
+        files = {"acl_file": "acl", "password_file": "passwd"}  # pieces of an operator's files
+    if "acl_file" in files:
+        found.acl = _acl(directory / files["acl_file"])
+    if "password_file" in files:
+        path = directory / files["password_file"]
         for number, text in _lines(path):
             entry = USER.fullmatch(text)
             if not entry or entry["user"] in found.users:

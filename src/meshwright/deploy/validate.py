@@ -6,13 +6,14 @@ the patterns that match it: one example for each way in which patterns overlap s
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.deploy.inventory import is_hash_of
-from meshwright.deploy.plan import CONFIGURATION, Broker, Direction
-from meshwright.deploy.read import Conf, read_conf
+from meshwright.deploy.plan import LAYOUTS, Broker, Direction
+from meshwright.deploy.read import BrokerConf, Conf, read_conf
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
 TLS = ("cafile", "certfile", "keyfile")
@@ -80,12 +81,8 @@ def broker_findings(conf: Conf) -> Iterator[str]:
     """Yield brokers that are not where others dial, or that would not start."""
     for broker in conf.plan.brokers:
         node, found = broker.node, conf.brokers[broker.node]
-        listens = found.options.get("listener", "nowhere")
-        if listens not in (str(broker.port), f"{broker.port} {broker.host.lower()}"):
-            yield f"{node!r} listens on {listens!r}, and others dial {broker.endpoint!r}"
-        given = [name for name in TLS if name in found.options]
-        if given != list(TLS if broker.tls else ()):
-            yield f"{node!r} has {given or 'no certificate'}; its plan says TLS is {broker.tls}"
+        if conf.plan.layout == "whole":
+            yield from listener_findings(broker, found)
         for bridge in found.bridges:
             if not bridge.lines:
                 yield f"{node!r}, bridge {bridge.name!r}: it has no topic, so it does not start"
@@ -93,10 +90,20 @@ def broker_findings(conf: Conf) -> Iterator[str]:
                 yield f"{node!r}, bridge {bridge.name!r}: not all of {', '.join(TLS)} are given"
 
 
+def listener_findings(broker: Broker, found: BrokerConf) -> Iterator[str]:
+    """Yield what is wrong with the listener of a whole file."""
+    listens = found.options.get("listener", "nowhere")
+    if listens not in (str(broker.port), f"{broker.port} {broker.host.lower()}"):
+        yield f"{broker.node!r} listens on {listens!r}, and others dial {broker.endpoint!r}"
+    given = [name for name in TLS if name in found.options]
+    if given != list(TLS if broker.tls else ()):
+        yield f"{broker.node!r} has {given or 'no certificate'}; its plan says TLS is {broker.tls}"
+
+
 def bridge_findings(conf: Conf) -> Iterator[str]:
     """Yield bridges with wrong ends, or with options that could double or lose a message."""
     ends = conf.by_endpoint
-    users = {broker.node: broker.username for broker in conf.plan.brokers}
+    brokers = {broker.node: broker for broker in conf.plan.brokers}
     owners: dict[tuple[str, str], str] = {}  # (broker, client id there) -> the bridge's other end
     for node, bridge in ((n, b) for n, broker in conf.brokers.items() for b in broker.bridges):
         to = ends.get(bridge.address, node)
@@ -114,11 +121,14 @@ def bridge_findings(conf: Conf) -> Iterator[str]:
             if not local or (node, local) in owners:
                 yield f"{node!r} has bridges that share the local client id {local!r}"
             owners[node, local] = to
-            if ("cafile" in conf.brokers[to].options) != ("bridge_cafile" in bridge.options):
+            if brokers[to].tls != ("bridge_cafile" in bridge.options):
                 yield f"{node!r} - {to!r}: only one end of the link uses TLS"
             user = bridge.options.get("remote_username", "")
-            if user != users[node]:
-                yield f"{node!r} dials {to!r} as the user {user!r}, not as {users[node]!r}"
+            if user != brokers[node].username:
+                own = brokers[node].username
+                yield f"{node!r} dials {to!r} as the user {user!r}, not as {own!r}"
+            if user and remote in bridge.options.get("notification_topic", remote):
+                yield f"{node!r} shows who reads $SYS the client id of its bridge {bridge.name!r}"
             known, secret = conf.brokers[to].users, bridge.options.get("remote_password", "")
             if user in known and not is_hash_of(known[user], secret):
                 yield f"{to!r} has another password for {user!r} than the bridge of {node!r}"
@@ -253,7 +263,12 @@ def needs(carriers: Iterable[Carrier], conf: Conf) -> dict[str, Needs]:
         for topic in conf.plan.carried_as.get(((c.at, c.to), c.pattern), (c.pattern,)):
             found[c.to].setdefault(user, {}).setdefault(topic, set()).update(RIGHTS[c.direction])
     users = {broker.node: broker.username for broker in conf.plan.brokers}
-    for route in conf.plan.routes:
+    if not conf.plan.lock_down:
+        for node, name in product(users, ("#", *conf.plan.match_all)):  # `#` matches no $ name
+            found[node].setdefault(users[node], {})[name] = {"read", "write"}
+        for node in users:
+            found[node][users[node]]["$SYS/#"] = {"read"}
+    for route in conf.plan.routes if conf.plan.lock_down else ():
         for node in {*route.publishers, *route.subscribers}:
             rights = {"write"} if node in route.publishers else set()
             if node in route.subscribers:
@@ -266,7 +281,7 @@ def access_findings(planned: Broker, needed: Needs, conf: Conf) -> Iterator[str]
     """Yield what is wrong with the users and their rights at one broker."""
     node, own, broker = planned.node, planned.username, conf.brokers[planned.node]
     anonymous = broker.options.get("allow_anonymous", "not set")
-    if anonymous != ("false" if own else "true"):
+    if conf.plan.layout == "whole" and anonymous != ("false" if own else "true"):
         who = "has users and lets anyone in" if own else "has no users and lets nobody in"
         yield f"{node!r} {who}: allow_anonymous is {anonymous}"
     if not own:
@@ -274,7 +289,7 @@ def access_findings(planned: Broker, needed: Needs, conf: Conf) -> Iterator[str]
             if option in broker.options:
                 yield f"{node!r} has a {option}, and its plan has no users"
         return
-    for name in (CONFIGURATION, "passwd", "acl"):
+    for name in (LAYOUTS[conf.plan.layout], "passwd", "acl"):
         file = conf.path / conf.plan.directories[node] / name
         if file.exists() and file.stat().st_mode & 0o077:
             yield f"'{file}' can be read by others than its owner"

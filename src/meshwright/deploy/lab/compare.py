@@ -23,7 +23,9 @@ import numpy as np
 from meshwright.deploy.lab.clients import Probe, link_probes
 from meshwright.deploy.lab.running import Lab, running_lab
 from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
+from meshwright.deploy.mosquitto import STORE
 from meshwright.deploy.plan import CONFIGURATION, Link, Plan, neighbours, read_plan
+from meshwright.deploy.plan import LAYOUTS as FILES
 from meshwright.errors import CheckError
 
 PREFIX = "pub/"
@@ -121,7 +123,7 @@ def write_layout(layout: Layout, plan: Plan, conf: Path, settings: Iterable[str]
         (directory / CONFIGURATION).write_text(text, encoding="utf-8")
     plain = tuple(replace(broker, tls=False) for broker in plan.brokers)
     routes = tuple(replace(route, edges=()) for route in plan.routes)
-    return replace(plan, brokers=plain, links=links, routes=routes)
+    return replace(plan, brokers=plain, links=links, routes=routes, layout="whole")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,9 @@ def compare(
         for i in range(n_messages)
     ]
     timed = messages[:: max(-(-len(drawn) // MAX_TIMED), 1) * n_messages]
-    text = (conf / plan.directories[plan.nodes[0]] / CONFIGURATION).read_text(encoding="utf-8")
+    file = conf / plan.directories[plan.nodes[0]] / FILES[plan.layout]
+    text = STORE if plan.layout == "include" else ""
+    text += file.read_text(encoding="utf-8")
     settings = [line for line in text.splitlines() if line.split(" ")[0] in SHARED]
     found = []
     with tempfile.TemporaryDirectory(prefix="meshwright-lab-") as temporary:

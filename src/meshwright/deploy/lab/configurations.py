@@ -5,6 +5,9 @@ bridges dial become loopback, logs go to the broker's directory, and files named
 are copied. Where a broker wants credentials, an account for the lab's own clients is added to the
 copy; where it wants TLS, certificates made for the lab replace yours, which are for other host
 names. Bridges, topics, sessions, users and access lists stay as they were written.
+
+In the layout ``include`` the lab plays the operator: it writes a small mosquitto.conf with the
+lab's account as the only user, and merges the plan's piece into it.
 """
 
 import csv
@@ -13,13 +16,15 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from meshwright.deploy.installed import Files, read_installed
 from meshwright.deploy.inventory import hash_password
 from meshwright.deploy.lab.processes import LOOPBACK
-from meshwright.deploy.mosquitto import write_conf
-from meshwright.deploy.plan import CONFIGURATION, Broker, Link, Plan
+from meshwright.deploy.merge import FileChange, merged_files, read_piece, write_change
+from meshwright.deploy.mosquitto import STORE, write_conf
+from meshwright.deploy.plan import CONFIGURATION, LAYOUTS, Broker, Link, Plan
 from meshwright.deploy.planner import plan as plan_bridges
 from meshwright.errors import DeployError, InputError
 from meshwright.model.instance import Instance
@@ -33,6 +38,8 @@ CERTIFICATE_COMMAND = """req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime25
     -keyout lab.key -out lab.crt -subj /CN=localhost
     -addext subjectAltName=IP:127.0.0.1,DNS:localhost"""
 UNSUPPORTED = ("capath", "bridge_capath", "psk_file", "bridge_psk", "include_dir", "plugin")
+INCLUDE_DIR = "conf.d"
+INCLUDE = f"include_dir {INCLUDE_DIR}\n"
 HEAD = """\
 # A copy for the lab; see the directory it was made from.
 log_dest stderr
@@ -76,20 +83,46 @@ def write_local_copy(
         "acl_file": f"\nuser {ACCOUNT}\n{rights}topic read $SYS/#\n",
     }
     for broker in plan.brokers:
-        node, directory = broker.node, plan.directories[broker.node]
-        shutil.copytree(conf / directory, lab / directory)
+        node, source = broker.node, conf / plan.directories[broker.node]
+        target = lab / source.name
+        if plan.layout == "include":
+            _write_operator_files(target, broker)
+        else:
+            shutil.copytree(source, target)
         through = {v: port for (u, v), port in (via or {}).items() if u == node}
         dialled = {b.endpoint: through.get(b.node, ports[b.node]) for b in plan.brokers}
-        paths = conf / directory, lab / directory
-        lines = _local_lines(*paths, ports[node], dialled, account, certificate)
+        place = target, ports[node], dialled, account, certificate
+        own = target if plan.layout == "include" else source
         # Started as root, mosquitto would become another user, which may not read these files.
         text = HEAD + ("user root\n" if os.geteuid() == 0 else "")
         text += "".join(f"{line}\n" for line in (extra or {}).get(node, ()))
-        text += "".join(f"{line}\n" for line in lines)
-        target = lab / directory / CONFIGURATION
-        target.write_text(text, encoding="utf-8")
-        target.chmod(0o600)
+        text += "".join(f"{line}\n" for line in _local_lines(own / CONFIGURATION, *place))
+        main = target / CONFIGURATION
+        main.write_text(text + (INCLUDE if plan.layout == "include" else ""), encoding="utf-8")
+        main.chmod(0o600)
+        if plan.layout == "include":
+            bridges = "\n".join(_local_lines(source / LAYOUTS["include"], *place))
+            piece = replace(read_piece(source, plan, node), bridges=bridges.encode())
+            files = Files(Path("/"), str(target.resolve()))
+            changes = merged_files(piece, read_installed(files, CONFIGURATION), plan, node)
+            for name, content in changes.items():
+                write_change(FileChange(files.path(name), None, content))
     return Access(dict(ports), password, tls, certificate)
+
+
+def _write_operator_files(place: Path, broker: Broker) -> None:
+    """Write the configuration of a broker that has no bridges yet."""
+    (place / INCLUDE_DIR).mkdir(parents=True)
+    lines = [f"listener {broker.port}", *STORE.splitlines()]
+    if broker.tls:
+        lines += [f"{option} {file}" for option, file in CERTIFICATES.items()]
+    if broker.username:
+        lines += ["allow_anonymous false", "password_file passwd", "acl_file acl"]
+        for name in ("passwd", "acl"):
+            (place / name).touch(mode=0o600)
+    else:
+        lines.append("allow_anonymous true")
+    (place / CONFIGURATION).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def _local_lines(
@@ -101,9 +134,9 @@ def _local_lines(
     certificate: str | None,
 ) -> Iterator[str]:
     """Yield the lines of a configuration with everything that names its place replaced."""
-    name = f"'{source / CONFIGURATION}'"
+    name = f"'{source}'"
     n_listeners = 0
-    for line in (source / CONFIGURATION).read_text(encoding="utf-8").split("\n"):
+    for line in source.read_text(encoding="utf-8").split("\n"):
         word, _, value = line.strip().partition(" ")
         value = value.strip()
         if word in UNSUPPORTED:
