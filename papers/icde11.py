@@ -60,6 +60,7 @@ from papers.reasons import (
     ADDED,
     BUSY,
     CURVE,
+    FEW_BOXES,
     FEWER_LEAVES,
     GENERATOR,
     GR_ALONE,
@@ -218,7 +219,7 @@ EXPERIMENTS = (
         Claim("3 boxes are the knee: 1 to 3 saves, and more than 3 to 6", "knee at 3", knee,
               GENERATOR, kind=Kind.ORDERING),
         Claim("SLP loses more than Gr and Gr* with 1 or 2 boxes", "more vulnerable", vulnerable,
-              GENERATOR, kind=Kind.ORDERING),
+              FEW_BOXES, kind=Kind.ORDERING),
     ]),
     Experiment(
         "icde11-fig11", "seconds of SLP against subscribers, several levels", by_crowd,

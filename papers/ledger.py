@@ -172,8 +172,8 @@ def _claim(entry: Entry) -> tuple[str, str, str]:
     return entry.experiment, entry.claim, entry.paper
 
 
-def _firmness(entry: Entry) -> tuple[bool, int]:
-    return not entry.below, min(entry.seeds, FULL_SEEDS)
+def _firmness(entry: Entry) -> tuple[bool, bool, int]:
+    return entry.verdict != NOT_RUN, not entry.below, min(entry.seeds, FULL_SEEDS)
 
 
 def read_ledger(path: Path) -> list[Entry]:

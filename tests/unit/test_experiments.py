@@ -278,6 +278,15 @@ def test_a_row_on_firmer_ground_stays_where_that_is_asked_for(tmp_path):
     assert [one.ours for one in merge(place, quick)] == ["quick", "quick"]
 
 
+def test_a_row_that_was_not_run_gives_way_to_any_that_was(tmp_path):
+    path = tmp_path / "ledger.json"
+    merge(path, [row(verdict=NOT_RUN, evidence=None, ours="")])
+    small = row(verdict=CLOSE, below=True, seeds=1)
+    assert merge(path, [small], keep_firmer=True) == [small]
+    unrun = row(verdict=NOT_RUN, evidence=None, ours="")
+    assert merge(path, [unrun], keep_firmer=True) == [small]
+
+
 def test_the_page_tells_every_size_that_rows_rest_on():
     rows = [
         row(what="what", claim=claim, size=size, seeds=seeds, below=seeds < 5, verdict=CLOSE)
