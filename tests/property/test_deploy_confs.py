@@ -204,7 +204,7 @@ def test_a_configuration_with_a_cycle_cannot_be_compared(tmp_path):
     pairs = [(node, "x") for node in NODES[:3]]
     made = plan(overlay_of(pairs, combinations(NODES[:3], 2)), brokers_of(NODES[:3]))
     for name in ("old", "new"):
-        write_conf(made, tmp_path / name)
+        write_conf(made, tmp_path / name, layout="whole")
     more = "connection n2\naddress 127.0.0.1:20002\nremote_clientid more\ntopic x both 1\n"
     path = tmp_path / "new" / "n1" / "mosquitto.conf"
     path.write_text(path.read_text() + more)

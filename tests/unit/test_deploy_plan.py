@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meshwright.deploy import plan, read_conf, validate
+from meshwright.deploy import plan, read_conf, validate, write_conf
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
@@ -216,3 +216,24 @@ def test_a_plus_for_a_space_must_not_carry_what_nobody_wants_either():
 def test_wrong_options_are_told(options, message):
     with pytest.raises(InputError, match=message):
         planned([("a", "x"), ("b", "x")], **options)
+
+
+def test_topics_that_bridges_cannot_carry_are_left_out_by_name(tmp_path):
+    pairs = [(node, topic) for node in "ab" for topic in ("x", "h 1/z", "q/z", "$SYS/y", "o")]
+    pairs += [("c", "h 1/z"), ("b", "only here/u/v")]
+    overlay = overlay_of(pairs, [("a", "b"), ("b", "c")])
+    with pytest.raises(InputError, match=r"--skip-unsupported leaves them out\): 2 problems"):
+        plan(overlay, brokers_of("abc"))
+    made = plan(overlay, brokers_of("abc"), skip_unsupported=True)
+    assert set(made.skipped) == {"h 1/z", "$SYS/y"}
+    assert {route.name for route in made.routes} == {"x", "q/z", "o", "only here/u/v"}
+    assert made.links == (("a", "b"),)  # c wanted nothing else
+    write_conf(made, tmp_path / "conf")  # and so proved
+    assert plan(overlay_of([("a", "x"), ("b", "x")]), brokers_of("ab")).skipped == ()
+
+
+def test_a_topic_that_is_left_out_may_be_disconnected():
+    overlay = overlay_of([(n, t) for n in "abc" for t in ("x y/#/", "o")], [("a", "b"), ("b", "c")])
+    cut = overlay_of([*[(n, "o") for n in "ab"], ("a", "$SYS/y"), ("c", "$SYS/y")], [("a", "b")])
+    assert plan(cut, brokers_of("abc"), skip_unsupported=True).skipped == ("$SYS/y",)
+    assert plan(overlay, brokers_of("abc"), skip_unsupported=True).skipped == ("x y/#/",)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ACTIONS = {"reload": "send SIGHUP: users and rights"}  # the other actions are called as they are
 MOST_EXAMPLES = 5
+MOST_SKIPPED = 10
 SECRET = re.compile(r"^(remote_password |[^#:\n]+:(?=\$)).*$", re.MULTILINE)
 UNRESTRICTED = "its user may use any topic (--lock-down forbids those not planned)"
 LOCKED_DOWN = """only the topics that the plan has for it.
@@ -37,6 +38,9 @@ def mosquitto(
     tree: str = Option("shallow", help="shallow: lowest depth; balanced: even load of links."),
     qos: int = Option(1, help="The quality of service of bridges."),
     complete: str | None = Option(None, help="relay: reach disconnected subscribers via relays."),
+    skip_unsupported: bool = Option(
+        False, "--skip-unsupported", help="Leave out topics that bridges cannot carry."
+    ),
     layout: str = Option("include", help="include: beside your own files; whole: instead of them."),
     lock_down: bool = Option(
         False, "--lock-down", help="Own clients may use only the topics of the plan."
@@ -61,7 +65,15 @@ def mosquitto(
         nodes = list(loaded.instance.node_names)
         brokers = read_inventory(inventory, nodes)
         listed = read_publishers(publishers, nodes) if publishers is not None else []
-        made = plan(loaded, brokers, publishers=listed, tree=tree, qos=qos, complete=complete)
+        made = plan(
+            loaded,
+            brokers,
+            publishers=listed,
+            tree=tree,
+            qos=qos,
+            complete=complete,
+            skip_unsupported=skip_unsupported,
+        )
     with progress.step("writing and checking"):
         facts = write_conf(made, out, layout=layout, lock_down=lock_down, log=log, force=force)
     summary = {**made.summary(), "lock_down": lock_down}
@@ -227,6 +239,12 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         print(f"topics with a space cross links by a +; {others} names that match")
         for name, pattern in widened[:MOST_EXAMPLES]:
             print(f"  {name!r} as {pattern!r}")
+    if plan.skipped:
+        print(f"left out, since bridges cannot carry them: {len(plan.skipped):,} topics")
+        for name in plan.skipped[:MOST_SKIPPED]:
+            print(f"  {name!r}")
+        if len(plan.skipped) > MOST_SKIPPED:
+            print("  ... (--json lists all)")
     for node, topic in plan.unheard[:MOST_EXAMPLES]:
         print(f"no broker subscribes to {topic!r} of {node!r}")
     if len(plan.unheard) > MOST_EXAMPLES:

@@ -87,6 +87,7 @@ def design(
     options = job.options("workload", "engine", "patience")
     make = _on_spark if on_spark else _in_this_process
     job.print(make(job, workload, expected, options), print_overlay)
+    show.warn_of_topics(workload)
 
 
 def _in_this_process(

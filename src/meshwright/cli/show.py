@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from meshwright.errors import CheckError
 
+MOST_TOPICS = 10
 MOST_FINDINGS = 20  # printed; --json lists all
 
 
@@ -33,6 +34,20 @@ def raise_findings(claim: str, findings: Sequence[str]) -> None:
     n_more = len(findings) - MOST_FINDINGS
     listed = [*findings[:MOST_FINDINGS], *([f"and {n_more:,} more"] if n_more > 0 else [])]
     raise CheckError(f"{claim}:\n  " + "\n  ".join(listed), tuple(findings))
+
+
+def warn_of_topics(workload: Path) -> None:
+    """Print a warning, one line, if a workload has topics that a bridge cannot hold as they are."""
+    from meshwright.patterns.bridgeable import hard_topics
+
+    found = hard_topics(workload)
+    if found:
+        listed = ", ".join(map(repr, found[:MOST_TOPICS])) + (", ..." * (len(found) > MOST_TOPICS))
+        print(
+            f"warning: Mosquitto's bridges cannot hold {len(found):,} topics as they are, and "
+            f"`deploy` writes + for a space or refuses them: {listed}",
+            file=sys.stderr,
+        )
 
 
 def print_facts(title: str | None, facts: Mapping[str, object]) -> None:

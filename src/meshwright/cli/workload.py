@@ -68,6 +68,7 @@ def ingest(
 
     find_sources(sources, format)  # complain before Spark starts
     job.print(job.on_spark(stage.ingest, stage.N_STEPS, **job.options()), print_workload)
+    show.warn_of_topics(job.out)
 
 
 @generate.command()

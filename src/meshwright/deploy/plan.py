@@ -198,6 +198,7 @@ class Plan:
     added: tuple[Link, ...] = field(default=(), compare=False)  # links only for publishers
     shared: tuple[tuple[str, ...], ...] = field(default=(), compare=False)  # filters on one tree
     unheard: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # (node, topic)
+    skipped: tuple[str, ...] = field(default=(), compare=False)  # topics that bridges cannot carry
 
     def __post_init__(self) -> None:
         """Raise InputError unless brokers, links and routes fit together."""
@@ -360,6 +361,7 @@ class Plan:
             "unwanted_share": unwanted / max(wanted + unwanted, 1),
             "shared": [list(group) for group in self.shared],
             "unheard": [{"node": n, "topic": t} for n, t in self.unheard],
+            "skipped": list(self.skipped),
         }
 
 

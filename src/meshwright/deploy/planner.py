@@ -35,6 +35,7 @@ def plan(
     tree: str = "shallow",  # the lowest depth; "balanced" evens out topics per link and broker
     qos: int = 1,  # the quality of service of all bridges
     complete: str | None = None,  # "relay": reach disconnected subscribers via relays
+    skip_unsupported: bool = False,  # leave out topics that bridges cannot carry
 ) -> Plan:
     """Return the bridges that carry every topic to all its subscribers, once.
 
@@ -49,9 +50,18 @@ def plan(
     raise_problems("the inventory does not fit the overlay", wrong)
     instance, unheard = with_published(overlay, publishers)
     secured = any(broker.username for broker in brokers)
-    check_topics(instance, [topic for _, topic in unheard], secured=secured)
+    wrong_topics = unsupported(instance, [topic for _, topic in unheard], secured=secured)
+    if not skip_unsupported:
+        problems = [f"topic {name!r} {reason}" for name, reason in wrong_topics.items()]
+        raise_problems(
+            "the workload has topics that cannot be bridged (--skip-unsupported leaves them out)",
+            problems,
+        )
+    skipped = {t for t, name in enumerate(instance.topic_names) if name in wrong_topics}
     edges = overlay.edge_list()
     forest = grow_trees(instance, edges, tree, relay=complete == "relay")
+    for t in skipped:
+        forest.disconnected.pop(t, None)
     if forest.disconnected:
         raise disconnected_error(overlay, instance, forest)
     node_id = {name: i for i, name in enumerate(nodes)}
@@ -59,7 +69,9 @@ def plan(
     heard = sorted({pair for pair in publishers if pair[1] in topic_id})
     published = [(node_id[node], topic_id[topic]) for node, topic in heard]
     roles = roles_of(instance, forest, published)
+    published = [(node, t) for node, t in published if t not in skipped]
     carried, added = attach_publishers(forest, roles, edges, published)
+    carried = [[] if t in skipped else tree for t, tree in enumerate(carried)]
     links = orient(carried)
     dialled = [[links[edge] for edge in edges] for edges in carried]
     by_node = {broker.node: broker for broker in brokers}
@@ -67,7 +79,7 @@ def plan(
         brokers=tuple(by_node[node] for node in nodes),
         directories=directory_names(nodes),
         links=tuple((nodes[u], nodes[v]) for u, v in links.values()),
-        routes=routes_of(instance, roles, dialled),
+        routes=tuple(r for r in routes_of(instance, roles, dialled) if r.name not in wrong_topics),
         qos=qos,
         workload_digest=(overlay.instance.workload or overlay.instance).digest,
         method=overlay.method,
@@ -76,6 +88,7 @@ def plan(
         added=tuple((nodes[u], nodes[v]) for u, v in added),
         shared=tuple(tuple(names) for names in forest.shared),
         unheard=tuple(unheard),
+        skipped=tuple(wrong_topics),
     )
 
 
@@ -158,24 +171,22 @@ def roles_of(instance: Instance, forest: Forest, published: Published) -> Roles:
     return Roles(subscribers, [sorted(nodes) for nodes in publishers], relays)
 
 
-def check_topics(instance: Instance, unheard: Sequence[str], *, secured: bool) -> None:
-    """Raise InputError with all topics that Mosquitto's files cannot hold; with users more."""
+def unsupported(instance: Instance, unheard: Sequence[str], *, secured: bool) -> dict[str, str]:
+    """Return the topics that Mosquitto's files cannot hold, with the reason; with users more."""
     names = list(instance.topic_names)
-    wrong = [f"topic {name!r} {reason}" for name in names if (reason := topic_error(name))]
-    wrong += [
-        f"topic {name!r} begins or ends with a space, which an access list cannot hold"
-        for name in names
-        if secured and name != name.strip(" ")
-    ]
+    wrong = {name: reason for name in names if (reason := topic_error(name))}
+    if secured:
+        reason = "begins or ends with a space, which an access list cannot hold"
+        wrong |= {name: reason for name in names if name != name.strip(" ")}
     # A pattern must not carry what no node wants, either.
     clashes = ambiguous_patterns({*names, *unheard})
     for name in sorted(clashes.keys() & set(names)):
         reason = "has a space, which cannot stand" if " " in name else "stands for nothing"
-        wrong.append(
-            f"topic {name!r} {reason} in a bridge's topic line, and a '+' instead would carry "
+        wrong[name] = (
+            f"{reason} in a bridge's topic line, and a '+' instead would carry "
             f"{clashes[name]!r} too: rename one of them"
         )
-    raise_problems("the workload has topics that cannot be bridged", wrong)
+    return wrong
 
 
 def disconnected_error(overlay: Overlay, instance: Instance, forest: Forest) -> InputError:
