@@ -148,6 +148,7 @@ def refresh(entries: Sequence[Entry]) -> list[Entry]:
                 size, seeds = experiment.full_size, experiment.seeds(True)
                 old = Entry(experiment.id, experiment.what, claim.text, claim.kind, claim.paper,
                             "", None, size, seeds, False, NOT_RUN, "")  # fmt: skip
+            old = replace(old, below=old.below or experiment.below)
             now = old.verdict
             if old.evidence is not None:
                 enough = old.seeds >= FULL_SEEDS
