@@ -49,7 +49,9 @@ generate = add_group("generate", "Make a synthetic workload, or a problem to ass
 @makes_dataset
 def ingest(
     job: Job,
-    sources: list[str] = Argument(help="Files, globs, or a directory of Parquet parts."),
+    sources: list[str] | None = Argument(
+        None, help="Files, globs, or a directory of Parquet parts."
+    ),
     format: str | None = Option(
         None, help="csv, tsv, jsonl, parquet, edges or mosquitto-log. [default: by file name]"
     ),
@@ -57,16 +59,22 @@ def ingest(
     topic: str | None = Option(None, help="Column of the topic."),
     header: bool = Option(True, help="CSV, TSV: the first line names the columns."),
     directed: bool | None = Option(None, "--directed/--undirected", help=DIRECTED_HELP),
+    role: str | None = Option(None, help="Column that says sub or pub: who subscribes, publishes."),
+    publications: list[str] | None = Option(
+        None, metavar="FILE", help="A file of who publishes what; may be repeated, or be a glob."
+    ),
+    rate: str | None = Option(None, help="Publications: column of messages per second."),
+    bytes: str | None = Option(None, help="Publications: column of the mean size."),
     max_rejected: float = Option(
         0.01, min=0, max=1, help="The largest share of invalid rows to skip."
     ),
     max_line: MaxLine = 2**20,
 ) -> None:
-    """Read who subscribes to what, and write it as a workload."""
+    """Read who wants and who publishes what, as a workload."""
     from meshwright.workload import ingest as stage
-    from meshwright.workload.files import find_sources
+    from meshwright.workload.request import check_request
 
-    find_sources(sources, format)  # complain before Spark starts
+    check_request(**job.options())  # complain before Spark starts
     job.print(job.on_spark(stage.ingest, stage.N_STEPS, **job.options()), print_workload)
     show.warn_of_topics(job.out)
 
@@ -202,6 +210,7 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         "nodes": manifest["n_nodes"],
         "topics": manifest["n_topics"],
         "subscriptions": manifest["n_subscriptions"],
+        **show_publications(manifest),
         **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
         "digest": manifest["digest"][:16],
     }
@@ -209,6 +218,12 @@ def print_workload(out: Path, manifest: Manifest) -> None:
     if without:
         facts["no record in"] = ", ".join(map(repr, without))
     show.print_facts(f"workload {out}", facts)
+
+
+def show_publications(manifest: Manifest) -> dict[str, int]:
+    """Return the number of publications, if there are some."""
+    n = manifest.get("n_publications", 0)
+    return {"publications": n} if n else {}
 
 
 def print_statistics(workload: Path, found: Statistics) -> None:

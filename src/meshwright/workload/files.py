@@ -34,6 +34,8 @@ MAX_LINE = 1 << 20
 LINE_LIMITS = 1 << 10, 1 << 30  # Spark holds a line as a whole, several times
 HEAD = 1 << 16  # bytes of a text file that show how it was written
 GZIP = b"\x1f\x8b"
+ROW_BYTES = 20  # of text, at least in most files
+PACKED = 10  # bytes of text in a byte of a compressed file
 _URI = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _FETCH = "Nothing was written; fetch or unpack the file again."
 # What Spark says about a file, and what that means for the user.
@@ -107,6 +109,15 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
     return sources, kind
 
 
+def expected_rows(sources: Sequence[Source]) -> int:
+    """Return about how many rows some files hold, rather too many than too few."""
+    n_bytes = 0
+    for source in sources:
+        packed = source.path.endswith((".gz", ".parquet"))
+        n_bytes += Path(source.path).stat().st_size * (PACKED if packed else 1)
+    return n_bytes // ROW_BYTES
+
+
 def _not_text(source: Source) -> str | None:
     """Return what keeps a file from being read line by line, as far as its beginning shows."""
     name = Path(source.path).name
@@ -147,10 +158,7 @@ def refuse_long_lines(
             while len(block := block + file.read(max_line + 1 - len(block))) > max_line:
                 end = block.rfind(b"\n") + 1
                 if end == 0:
-                    raise InputError(
-                        f"line {n_lines + 1:,} of '{source.shown}' is longer than {max_line:,} "
-                        "bytes. Check the file, or allow longer lines with --max-line."
-                    )
+                    raise _long_line(source, n_lines + 1, max_line)
                 n_lines += block.count(b"\n")
                 block = block[end:]
                 progress.update((sum(sizes[:i]) + raw.tell()) / max(1, sum(sizes)))
@@ -158,17 +166,41 @@ def refuse_long_lines(
     progress.update(0.0, f"{total:,} lines")
 
 
-def first_lines(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the first line of each file that is not blank, as `records.py` reads lines."""
-    found = {}
-    for source in sources:
-        with _unpacked(source) as (file, _):
-            lines = (line.rstrip(b"\r\n").removeprefix(codecs.BOM_UTF8) for line in file)
-            first = next((line for line in lines if line.strip(b" ")), None)
-        if first is None:
-            raise InputError(f"'{source.shown}' holds no line of data. Leave it out.")
-        found[source.shown] = first.decode(errors="replace")
-    return found
+def _long_line(source: Source, number: int, max_line: int) -> InputError:
+    return InputError(
+        f"line {number:,} of '{source.shown}' is longer than {max_line:,} bytes. "
+        "Check the file, or allow longer lines with --max-line."
+    )
+
+
+def first_lines(sources: Sequence[Source], max_line: int = MAX_LINE) -> dict[str, str]:
+    """Return the first line of each file that is not blank, as `records.py` reads lines.
+
+    Raise InputError if that line has more than `max_line` bytes.
+    """
+    return {source.shown: _first_line(source, max_line) for source in sources}
+
+
+def _first_line(source: Source, max_line: int) -> str:
+    with _unpacked(source) as (file, _):
+        for number, line in enumerate(iter(lambda: file.readline(max_line + 1), b""), 1):
+            if len(line) > max_line and not line.endswith(b"\n"):
+                raise _long_line(source, number, max_line)
+            text = line.rstrip(b"\r\n").removeprefix(codecs.BOM_UTF8)
+            if text.strip(b" "):
+                return text.decode(errors="replace")
+    raise InputError(f"'{source.shown}' holds no line of data. Leave it out.")
+
+
+def parquet_columns(source: Source) -> list[str]:
+    """Return the columns of a Parquet file; raise InputError if it is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(source.path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"'{source.shown}' cannot be read. {_FETCH}") from error
 
 
 @contextmanager

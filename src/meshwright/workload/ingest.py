@@ -1,12 +1,13 @@
 """Sources -> workload: read, check, number, make distinct, write.
 
-The steps: records (`records.py`), names with ids (`names.py`), subscriptions (`tables.py`). Rows
-that cannot be used go to the table `rejected` with source, record and reason; if they are more than
-a given share, the run stops and nothing is written.
+The steps: records (`records.py`), names with ids (`names.py`), subscriptions and publications
+(`tables.py`). Rows that cannot be used go to the table `rejected` with source, record and reason;
+if they are more than a given share, the run stops and nothing is written.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,69 +18,88 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
-from meshwright.workload.files import (
-    MAX_LINE,
-    Source,
-    find_sources,
-    link_hidden,
-    reading,
-    refuse_long_lines,
-)
+from meshwright.workload.files import MAX_LINE, link_hidden, reading, refuse_long_lines
 from meshwright.workload.names import NameIds, name_key, number_names
-from meshwright.workload.records import RECORDS, Reading, read_records, source_path
+from meshwright.workload.records import RECORDS, read_records, source_path
+from meshwright.workload.request import MAX_REJECTED, Part, check_request
 from meshwright.workload.tables import (
     PARTITION_ROWS,
+    PUBLICATIONS,
     Written,
     packed,
     publish_workload,
     write_distinct,
+    write_publications,
 )
 
 N_STEPS = 5
-MAX_REJECTED = 0.01
 SHOWN_REJECTED = 10
 
 
 def ingest(
     spark: SparkSession,
-    sources: Sequence[str],
-    out: str | Path,
+    sources: Sequence[str] = (),
+    out: str | Path = "workload",
     *,
     format: str | None = None,
     node: str | None = None,
     topic: str | None = None,
     header: bool = True,
     directed: bool | None = None,
+    role: str | None = None,
+    publications: Sequence[str] = (),
+    rate: str | None = None,
+    bytes: str | None = None,
     max_rejected: float = MAX_REJECTED,
     max_line: int = MAX_LINE,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Read subscriptions from files and write them as a workload.
+    """Read subscriptions and publications from files and write them as a workload.
 
     `sources` are files, globs, or directories of Parquet parts; `format` is one of `FORMATS`,
     guessed from the file name if None. `node` and `topic` are the columns; for a Mosquitto log
-    `node` is the broker's name. Edges need `directed`: True if ``a b`` means that a wants b, False
-    if friends want each other. `max_rejected` is the largest share of rows that may be wrong.
-    InputError names everything wrong with the sources, or the first ten rejected rows.
+    `node` is the broker's name. `role` is the column that says whether a row subscribes or
+    publishes; every row of the files `publications` publishes. `rate` and `bytes` are their columns
+    of messages per second and mean bytes. Edges need `directed`: True if ``a b`` means that a wants
+    b, False if friends want each other. `max_rejected` is the largest share of rows that may be
+    wrong. InputError names everything wrong with the sources, or the first ten rejected rows.
     """
-    if not 0 <= max_rejected <= 1:
-        raise InputError(f"max_rejected is {max_rejected}; give a share between 0 and 1.")
     target = Path(out)
     refuse_overwrite(target.absolute(), force=force)
-    files, kind = find_sources(sources, format)
-    _check_options(kind, directed, node, topic)
+    parts = check_request(
+        sources,
+        format,
+        node=node,
+        topic=topic,
+        header=header,
+        directed=directed,
+        role=role,
+        publications=publications,
+        rate=rate,
+        bytes=bytes,
+        max_rejected=max_rejected,
+        max_line=max_line,
+    )
     parameters = {
-        "format": kind,
+        "format": parts[0].kind,
         "node": node,
         "topic": topic,
         "directed": directed,
+        "role": role,
+        "publications": [file.shown for part in parts if part.how.publishes for file in part.files],
+        "rate": rate,
+        "bytes": bytes,
         "max_rejected": max_rejected,
     }
-    with staging(target, "workload", force=force) as stage, reading(files):
-        files = link_hidden(files, stage.scratch("sources"))
-        run = _Run(spark, stage, files, kind, progress or no_progress(), max_rejected, max_line)
-        run.read(Reading(node, topic, header))
+    every = [file for part in parts for file in part.files]
+    with staging(target, "workload", force=force) as stage, reading(every):
+        parts = [
+            part._replace(files=link_hidden(part.files, stage.scratch(f"sources-{i}")))
+            for i, part in enumerate(parts)
+        ]
+        run = _Run(spark, stage, parts, progress or no_progress(), max_rejected, max_line)
+        run.read()
         nodes, topics = run.number()
         written = run.join(nodes, topics, undirected=directed is False)
         run.reject(written)
@@ -87,7 +107,8 @@ def ingest(
             "n_read": run.n_records,
             "n_rejected": run.n_rejected,
             "n_self_loops": run.n_self_loops,
-            "source": [source.shown for source in files],
+            "n_duplicates": run.n_duplicates,
+            "source": [source.shown for source in every],
             "sources_without_records": run.without_records,
             "parameters": parameters,
         }
@@ -102,26 +123,27 @@ class _Run:
 
     spark: SparkSession
     stage: Staging
-    files: Sequence[Source]
-    kind: str
+    parts: Sequence[Part]
     progress: Progress
     max_rejected: float
     max_line: int
 
-    def read(self, how: Reading) -> None:
+    def read(self) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
         self.partitions = parallelism(self.spark)
+        self.files = [file for part in self.parts for file in part.files]
+        self.kind = self.parts[0].kind
         with self.progress.step("reading"):
-            refuse_long_lines(self.files, self.kind, self.max_line, self.progress)
-            records = read_records(self.spark, self.files, self.kind, how)
-            if self.kind != "parquet":
-                place = self.stage.scratch("records")
-                records.write.parquet(uri(place))
-                records = read_parquet(self.spark, place, schema=RECORDS)
+            records = reduce(DataFrame.unionByName, map(self._records, range(len(self.parts))))
             by_source = records.groupBy(source_path(self.files))
-            counts = by_source.agg(F.count(F.lit(1)), F.count("reason")).collect()
-        self.n_records, n_malformed = sum(n for _, n, _ in counts), sum(n for _, _, n in counts)
-        found = {path for path, _, _ in counts}
+            counts = by_source.agg(
+                F.count(F.lit(1)), F.count("reason"), F.count_if("published")
+            ).collect()
+        self.n_records, n_malformed, n_published = (
+            sum(row[i] for row in counts) for i in (1, 2, 3)
+        )
+        self.publishes = n_published > 0
+        found = {row[0] for row in counts}
         self.without_records = [source.shown for source in self.files if source.path not in found]
         self.usable = records.where("reason is null")
         self.rejected = self._rejected(records.where("reason is not null"), "record", "reason")
@@ -141,12 +163,14 @@ class _Run:
         return nodes, topics
 
     def join(self, nodes: NameIds, topics: NameIds, *, undirected: bool) -> Written:
-        """Turn names into ids and write the distinct subscriptions."""
-        pairs = (
+        """Turn names into ids and write the distinct subscriptions and publications."""
+        rows = (
             _keyed(self.usable, nodes, topics)
             .join(nodes.ids().toDF("node_key", "node_id"), "node_key")
             .join(topics.ids().toDF("topic_key", "topic_id"), "topic_key")
-            .select("node_id", "topic_id")
+        )
+        pairs = (rows.where("not published") if self.publishes else rows).select(
+            "node_id", "topic_id"
         )
         copies = 1
         if undirected:
@@ -159,18 +183,36 @@ class _Run:
             written = write_distinct(
                 keys, nodes.count, partitions, self.stage, drop_self_loops=edges
             )
+            n_published = self.n_publications = 0
+            if self.publishes:
+                published = rows.where("published").select("node_id", "topic_id", "rate", "bytes")
+                n_published, self.n_publications = write_publications(
+                    published.toDF(*PUBLICATIONS), nodes.count, partitions, self.stage
+                )
         n_joined = written.n_subscriptions + written.n_self_loops + written.n_duplicates
-        self.n_rejected = self.n_records - n_joined // copies
+        self.n_rejected = self.n_records - n_joined // copies - n_published
         self.n_self_loops = written.n_self_loops // copies
+        self.n_duplicates = written.n_duplicates + n_published - self.n_publications
         return written
 
     def reject(self, written: Written) -> None:
         """Write the rejected rows; raise InputError if they are too many."""
         with self.progress.step("listing what is rejected"):
             self._stop_when_too_many(self.n_rejected)
-            if written.n_subscriptions == 0:
+            if written.n_subscriptions + self.n_publications == 0:
                 raise InputError(self._nothing_found())
             self.rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
+
+    def _records(self, number: int) -> DataFrame:
+        """Return the records of a part."""
+        files, kind, how = self.parts[number]
+        refuse_long_lines(files, kind, self.max_line, self.progress)
+        records = read_records(self.spark, files, kind, how)
+        if kind == "parquet":
+            return records
+        place = self.stage.scratch(f"records-{number}")
+        records.write.parquet(uri(place))
+        return read_parquet(self.spark, place, schema=RECORDS)
 
     def _number(self, what: str, again: str = "") -> NameIds:
         raw = self.usable.select(F.col(what).alias("name"))
@@ -228,20 +270,6 @@ def _keyed(rows: DataFrame, nodes: NameIds, topics: NameIds) -> DataFrame:
     """Return rows with the keys of their names."""
     node, topic = name_key("node", nodes.salt), name_key("topic", topics.salt)
     return rows.select("*", node.alias("node_key"), topic.alias("topic_key"))
-
-
-def _check_options(kind: str, directed: bool | None, node: str | None, topic: str | None) -> None:
-    if kind == "edges" and directed is None:
-        raise InputError(
-            "an edge list needs --directed (`a b`: a subscribes to b) or --undirected "
-            "(a and b subscribe to each other)."
-        )
-    if kind != "edges" and directed is not None:
-        raise InputError(f"--directed and --undirected belong to edge lists, not to {kind}.")
-    if kind == "edges" and (node or topic):
-        raise InputError("an edge list has no columns to name; leave out --node and --topic.")
-    if kind == "mosquitto-log" and topic:
-        raise InputError("a Mosquitto log has no topic column; leave out --topic.")
 
 
 def _brief(record: str | None) -> str:

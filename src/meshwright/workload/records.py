@@ -1,5 +1,7 @@
 """Sources -> RECORDS: one row per line or row read, either (node, topic) or the reason against it.
 
+A record is a subscription, or a publication with rate and bytes where they are known (`roles.py`).
+
 Each format is a function ``lines -> RECORDS``. Lines are read as bytes and checked for valid UTF-8
 before they are parsed: Spark's own CSV and JSON readers silently replace bytes that they cannot
 decode. JSON is parsed in Arrow functions, since Spark does not keep numbers as they are written.
@@ -9,9 +11,9 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,14 +30,19 @@ from pyspark.sql.types import (
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
-from meshwright.workload.files import Source, first_lines
+from meshwright.workload.files import MAX_LINE, Source, first_lines, parquet_columns
+from meshwright.workload.roles import Facts, Fields, read_facts
 
-RECORDS = "node string, topic string, source string, record string, reason string"
+RECORDS = (
+    "node string, topic string, source string, record string, reason string, "
+    "published boolean, rate double, bytes double"
+)
+FIELDS = ("node", "topic", "role", "rate", "bytes")
 _PARSED = StructType(
     [
         StructField("source", StringType()),
         StructField("line", BinaryType()),
-        *[StructField(name, StringType()) for name in ("node", "topic", "reason")],
+        *[StructField(name, StringType()) for name in (*FIELDS, "reason")],
     ]
 )
 Batches = Iterator[pa.RecordBatch]
@@ -54,11 +61,26 @@ LOG_LINE = (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read the sources: the columns by name, and whether there is a header."""
+    """How to read the sources: the columns by name, whether there is a header, long lines."""
 
     node: str | None = None
     topic: str | None = None
     header: bool = True
+    max_line: int = MAX_LINE
+    role: str | None = None
+    rate: str | None = None
+    bytes: str | None = None
+    publishes: bool = False  # every row is a publication
+
+
+class Columns(NamedTuple):
+    """The columns to read, by name; None if there is no such column."""
+
+    node: str
+    topic: str
+    role: str | None = None
+    rate: str | None = None
+    bytes: str | None = None
 
 
 def read_records(
@@ -77,6 +99,16 @@ def read_records(
     return _mosquitto_log(lines, sources, reading)
 
 
+def check_columns(sources: Sequence[Source], format: str, reading: Reading) -> None:
+    """Raise InputError if the files do not have the columns to read; this needs no Spark."""
+    if format in SEPARATORS:
+        _header(sources, SEPARATORS[format], reading)
+    elif format == "jsonl":
+        _json_columns(sources, reading)
+    elif format == "parquet":
+        choose_columns(parquet_columns(sources[0]), reading, sources[0].shown)
+
+
 def source_path(sources: Sequence[Source]) -> Column:
     """Return the path of the file that a record comes from, not of a link to it."""
     path = path_of(F.col("source"))
@@ -93,25 +125,59 @@ def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     return frame.where(F.length(F.trim("line")) > 0)
 
 
-def _record(parsed: DataFrame, names: Iterable[Column], reason: Column) -> DataFrame:
+def _record(parsed: DataFrame, fields: Fields, reason: Column) -> DataFrame:
     """Return RECORDS: the names of node and topic, or the line with the reason against it."""
-    node, topic = names
-    reason = F.when(~F.is_valid_utf8("line"), "not valid UTF-8").otherwise(reason)
+    facts = read_facts(fields)
+    invalid = F.when(~F.is_valid_utf8("line"), "not valid UTF-8")
     good = F.col("reason").isNull()
-    return parsed.withColumn("reason", reason).select(
-        F.when(good, node).alias("node"),
-        F.when(good, topic).alias("topic"),
+    return parsed.withColumn("reason", F.coalesce(invalid, reason, facts.reason)).select(
+        F.when(good, fields.node).alias("node"),
+        F.when(good, fields.topic).alias("topic"),
         "source",
         F.when(~good, F.make_valid_utf8("line")).alias("record"),
         "reason",
+        *_published(facts, good),
     )
+
+
+def _published(facts: Facts, good: Column) -> list[Column]:
+    """Return the columns of RECORDS that make a record a publication."""
+    values = {"published": facts.published, "rate": facts.rate, "bytes": facts.bytes}
+    return [F.when(good, value).alias(name) for name, value in values.items()]
 
 
 def _delimited(
     lines: DataFrame, sources: Sequence[Source], separator: str, reading: Reading
 ) -> DataFrame:
     """CSV and TSV after RFC 4180; a quoted line break is refused, since no name may hold one."""
-    first = first_lines(sources)
+    header, columns, chosen = _header(sources, separator, reading)
+    # Parsed under plain names, as a header may hold any text; `b` takes what does not fit.
+    schema = ", ".join([*(f"c{i} string" for i in range(len(columns))), "b string"])
+    options = {"sep": separator, "escape": '"', "columnNameOfCorruptRecord": "b"}
+    fields = F.from_csv("line", schema, options)
+    quotes = F.length("line") - F.length(F.replace("line", F.lit('"'), F.lit("")))
+    is_header = F.lit(reading.header) & (F.col("line") == header)
+    if reading.header:
+        lines = lines.where(~is_header).unionByName(_all_but_one(lines.where(is_header)))
+    parsed = lines.withColumn("fields", fields)
+    reason = (
+        F.when(is_header, "repeats the header")
+        .when(quotes % 2 == 1, "unclosed quote")
+        .when(F.col("fields.b").isNotNull(), f"wrong number of fields, {len(columns)} expected")
+    )
+    texts = {
+        name: F.col(f"fields.c{columns.index(column)}")
+        for name, column in chosen._asdict().items()
+        if column is not None
+    }
+    return _record(parsed, Fields(**texts, publishes=reading.publishes), reason)
+
+
+def _header(
+    sources: Sequence[Source], separator: str, reading: Reading
+) -> tuple[str, list[str], Columns]:
+    """Return the first line, the columns that it names, and those to read."""
+    first = first_lines(sources, reading.max_line)
     path, header = next(iter(first.items()))
     try:
         if reading.header and CONTROL.search(header):
@@ -131,23 +197,7 @@ def _delimited(
                 f"'{other}' begins with {line[:60]!r}, but '{path}' with {header[:60]!r}. "
                 "Files read together need the same header; ingest them apart."
             )
-    node, topic = choose_columns(columns, reading, path)
-    # Parsed under plain names, as a header may hold any text; `b` takes what does not fit.
-    schema = ", ".join([*(f"c{i} string" for i in range(len(columns))), "b string"])
-    options = {"sep": separator, "escape": '"', "columnNameOfCorruptRecord": "b"}
-    fields = F.from_csv("line", schema, options)
-    quotes = F.length("line") - F.length(F.replace("line", F.lit('"'), F.lit("")))
-    is_header = F.lit(reading.header) & (F.col("line") == header)
-    if reading.header:
-        lines = lines.where(~is_header).unionByName(_all_but_one(lines.where(is_header)))
-    parsed = lines.withColumn("fields", fields)
-    reason = (
-        F.when(is_header, "repeats the header")
-        .when(quotes % 2 == 1, "unclosed quote")
-        .when(F.col("fields.b").isNotNull(), f"wrong number of fields, {len(columns)} expected")
-    )
-    names = [F.col(f"fields.c{columns.index(column)}") for column in (node, topic)]
-    return _record(parsed, names, reason)
+    return header, columns, choose_columns(columns, reading, path)
 
 
 def _all_but_one(headers: DataFrame) -> DataFrame:
@@ -159,40 +209,48 @@ def _all_but_one(headers: DataFrame) -> DataFrame:
 
 def _json_lines(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
     """One JSON object per line; numbers become names as they are written."""
-    path, line = next(iter(first_lines(sources).items()))
+    columns = _json_columns(sources, reading)
+
+    def parse(batches: Batches) -> Batches:
+        for batch in batches:
+            found = [_json_texts(line, columns) for line in batch.column("line").to_pylist()]
+            arrays = [pa.array(texts, pa.string()) for texts in zip(*found, strict=True)]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], _PARSED.names)
+
+    raw = lines.select("source", F.col("line").cast("binary"))
+    parsed = raw.mapInArrow(parse, _PARSED).withColumn("line", F.col("line").cast("string"))
+    texts = {name: F.col(name) for name, column in columns._asdict().items() if column is not None}
+    return _record(parsed, Fields(**texts, publishes=reading.publishes), F.col("reason"))
+
+
+def _json_columns(sources: Sequence[Source], reading: Reading) -> Columns:
+    """Return the fields to read, as the first object has them."""
+    path, line = next(iter(first_lines(sources[:1], reading.max_line).items()))
     content, reason = _json_object(line)
     if reason:
         raise InputError(
             f"'{path}' begins with {line[:60]!r}, which is {reason}. "
             "JSON lines hold one object per line."
         )
-    columns = choose_columns(list(content), reading, path)
-
-    def parse(batches: Batches) -> Batches:
-        for batch in batches:
-            found = [_json_names(line, columns) for line in batch.column("line").to_pylist()]
-            arrays = [pa.array([names[i] for names in found], pa.string()) for i in range(3)]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], _PARSED.names)
-
-    raw = lines.select("source", F.col("line").cast("binary"))
-    parsed = raw.mapInArrow(parse, _PARSED).withColumn("line", F.col("line").cast("string"))
-    return _record(parsed, (F.col("node"), F.col("topic")), F.col("reason"))
+    return choose_columns(list(content), reading, path)
 
 
-def _json_names(line: bytes, columns: Sequence[str]) -> tuple[str | None, str | None, str | None]:
-    """Return node and topic of a line of JSON, or the reason against it."""
+def _json_texts(line: bytes, columns: Columns) -> tuple[str | None, ...]:
+    """Return the FIELDS of a line of JSON as text, and the reason against it or None."""
     content, reason = _json_object(line.decode(errors="replace"))
-    names = []
-    for column in columns:
-        name = content.get(column)
-        if isinstance(name, bool):
-            name = str(name).lower()
-        if not isinstance(name, str):
-            reason = reason or f"field {column!r} is {_NO_NAMES[type(name)]}"
-        elif not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
+    texts: list[str | None] = []
+    for name, column in columns._asdict().items():
+        text = content.get(column) if column is not None else None
+        if isinstance(text, bool):
+            text = str(text).lower()
+        if text is None and name in ("role", "rate", "bytes"):
+            pass  # said later, or nothing is wrong
+        elif not isinstance(text, str):
+            reason = reason or f"field {column!r} is {_NO_NAMES[type(text)]}"
+        elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             reason = "not a JSON object"  # half a character
-        names.append(name)
-    return (None, None, reason) if reason else (names[0], names[1], None)
+        texts.append(text)
+    return (*[None] * len(FIELDS), reason) if reason else (*texts, None)
 
 
 def _json_object(text: str) -> tuple[dict[str, Any], str | None]:
@@ -241,7 +299,7 @@ def _edges(lines: DataFrame) -> DataFrame:
     data = data.withColumn("names", F.split(F.trim("line", F.lit(" \t")), r"[ \t]+"))
     n = F.size("names")
     reason = F.when(n != 2, F.format_string("2 names expected, got %d", n))
-    return _record(data, [F.get("names", F.lit(i)) for i in (0, 1)], reason)
+    return _record(data, Fields(F.get("names", F.lit(0)), F.get("names", F.lit(1))), reason)
 
 
 def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
@@ -255,41 +313,60 @@ def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading
     file_name = F.regexp_extract(source_path(sources), r"([^/]*)$", 1)
     broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
     node = F.lit(reading.node) if reading.node else broker
-    return _record(matched, (node, F.col("topic")), F.lit(None).cast("string"))
+    return _record(matched, Fields(node, F.col("topic")), F.lit(None).cast("string"))
 
 
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:
     frame = spark.read.parquet(*[source.read for source in sources])
-    node, topic = choose_columns(frame.columns, reading, sources[0].shown)
-    for column in (node, topic):
+    columns = choose_columns(frame.columns, reading, sources[0].shown)
+    texts = {}
+    for name, column in columns._asdict().items():
+        if column is None:
+            continue
         kind = frame.schema[column].dataType
         if isinstance(kind, ArrayType | MapType | StructType | VariantType):
             raise InputError(
                 f"column {column!r} of '{sources[0].shown}' is {kind.simpleString()}; names are "
-                "text or numbers. Choose another column with --node or --topic."
+                f"text or numbers. Choose another column with --{name}."
             )
-    columns = [F.col(f"`{column.replace('`', '``')}`") for column in (node, topic)]
-    columns += [F.col("_metadata.file_path"), F.lit(None), F.lit(None)]
-    text = frame.select(*[column.cast("string") for column in columns])
-    return text.toDF("node", "topic", "source", "record", "reason")
+        texts[name] = F.col(f"`{column.replace('`', '``')}`").cast("string")
+    facts = read_facts(Fields(**texts, publishes=reading.publishes))
+    good = facts.reason.isNull()
+    row = F.struct(*[F.make_valid_utf8(text).alias(name) for name, text in texts.items()])
+    return frame.select(
+        F.when(good, texts["node"]).alias("node"),
+        F.when(good, texts["topic"]).alias("topic"),
+        F.col("_metadata.file_path").alias("source"),
+        F.when(~good, F.to_json(row)).alias("record"),
+        facts.reason.alias("reason"),
+        *_published(facts, good),
+    )
 
 
-def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> tuple[str, str]:
-    """Return the columns of node and topic: as given, by their names, or the only two."""
+def choose_columns(columns: Sequence[str], reading: Reading, path: str) -> Columns:
+    """Return the columns to read: as given, by their names, or the only two.
+
+    A file of publications may name node and topic otherwise than the file of subscriptions.
+    """
     present = ", ".join(columns)[:1000]
-    for option, asked in (("--node", reading.node), ("--topic", reading.topic)):
-        if asked is not None and asked not in columns:
-            raise InputError(f"'{path}' has no column {asked!r} ({option}); it has: {present}.")
-    node = reading.node or ("node" if "node" in columns else None)
-    topic = reading.topic or ("topic" if "topic" in columns else None)
-    rest = [column for column in columns if column not in (node, topic)]
-    if len(columns) == 2:
-        node = node or rest.pop(0)
-        topic = topic or rest.pop(0)
-    repeated = any(columns.count(column) > 1 for column in (node, topic))
-    if node is None or topic is None or node == topic or repeated:
+    asked = {name: getattr(reading, name) for name in FIELDS}
+    if reading.publishes:
+        asked |= {name: None for name in ("node", "topic") if asked[name] not in columns}
+    for name, column in asked.items():
+        if column is not None and column not in columns:
+            raise InputError(f"'{path}' has no column {column!r} (--{name}); it has: {present}.")
+    named = ("node", "topic", *(("rate", "bytes") if reading.publishes or reading.role else ()))
+    found = {n: asked[n] or (n if n in named and n in columns else None) for n in FIELDS}
+    rest = [column for column in columns if column not in found.values()]
+    if len(rest) + sum(found[n] is not None for n in ("node", "topic")) == 2:
+        for name in ("node", "topic"):
+            found[name] = found[name] or rest.pop(0)
+    used = [column for column in found.values() if column is not None]
+    repeated = len(set(used)) < len(used) or any(columns.count(column) > 1 for column in used)
+    node, topic = found["node"], found["topic"]
+    if node is None or topic is None or repeated:
         raise InputError(
             f"'{path}' has {len(columns)} columns ({present}); say which hold node and topic "
             "with --node and --topic."
         )
-    return node, topic
+    return Columns(node, topic, found["role"], found["rate"], found["bytes"])

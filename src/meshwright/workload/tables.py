@@ -29,6 +29,11 @@ BLOCKS_AT_ONCE = 32  # 8,192 ids: a few MB of arrays
 
 KEYS = "key long"  # node << 32 | topic
 SUBSCRIPTIONS = "node int, topic int"
+PUBLICATIONS = ("node", "topic", "rate", "bytes")
+_PUBLISHED = "node int, topic int, rate double, bytes double"
+_ARROW_PUBLISHED = pa.schema(
+    [("node", pa.int32()), ("topic", pa.int32()), ("rate", pa.float64()), ("bytes", pa.float64())]
+)
 REJECTED = "source string, record string, reason string"
 
 
@@ -59,10 +64,7 @@ def write_distinct(
     keys: DataFrame, n_nodes: int, partitions: int, stage: Staging, *, drop_self_loops: bool = False
 ) -> Written:
     """Write KEYS as the subscriptions, each pair once and in order."""
-    n_blocks = max(1, -(-n_nodes // BLOCK))
-    partitions = max(1, min(partitions, n_blocks))
-    block = F.shiftright("key", 32 + BLOCK_BITS)
-    part = F.floor(block * partitions / n_blocks).cast("int")
+    part, partitions = _ranges(F.shiftright("key", 32 + BLOCK_BITS), n_nodes, partitions)
 
     def distinct(batches: Batches, results: Path) -> Batches:
         arrays = [batch.column(0).to_numpy() for batch in batches]
@@ -80,6 +82,32 @@ def write_distinct(
         yield from pair_rows(some, results, n_read - n_left, n_left - len(keys))
 
     return write_subscriptions(keys.repartitionById(partitions, part), distinct, stage)
+
+
+def _ranges(block: Column, n_nodes: int, partitions: int) -> tuple[Column, int]:
+    """Return the partition of a digest block, and how many there are: ranges of whole blocks."""
+    n_blocks = max(1, -(-n_nodes // BLOCK))
+    partitions = max(1, min(partitions, n_blocks))
+    return F.floor(block * partitions / n_blocks).cast("int"), partitions
+
+
+def write_publications(
+    rows: DataFrame, n_nodes: int, partitions: int, stage: Staging
+) -> tuple[int, int]:
+    """Write PUBLICATIONS, the rows of each pair as one; return the numbers read and written."""
+    results = stage.scratch("publication-results")
+    part, partitions = _ranges(F.shiftright("node", BLOCK_BITS), n_nodes, partitions)
+
+    def merge(batches: Batches) -> Batches:
+        read = pa.Table.from_batches(batches, _ARROW_PUBLISHED)
+        merged = Publications.merged(*(column.to_numpy() for column in read.columns))
+        write_task_result(results, {"counts": [len(read), len(merged)]})
+        yield from merged.as_table().to_batches(BATCH_ROWS)
+
+    merged = rows.repartitionById(partitions, part).mapInArrow(merge, _PUBLISHED)
+    merged.write.parquet(uri(stage.table("publications")))
+    counts = [result["counts"] for result in read_task_results(results)]
+    return sum(n for n, _ in counts), sum(n for _, n in counts)
 
 
 def pair_rows(
