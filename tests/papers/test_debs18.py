@@ -8,7 +8,6 @@ chosen (a finger of node 7 leads to 10, one of node 5 to 8), the rest as Chord h
 import numpy as np
 import pytest
 
-from meshwright.model.instance import Subscribers
 from meshwright.model.overlay import Overlay
 from meshwright.smallworld.routing.kernels.protocols import (
     NO_PIVOT,
@@ -17,7 +16,12 @@ from meshwright.smallworld.routing.kernels.protocols import (
     convey,
     next_hops,
 )
-from meshwright.smallworld.routing.kernels.publications import Publication, new_tally, set_places
+from meshwright.smallworld.routing.kernels.publications import (
+    Members,
+    Publication,
+    new_tally,
+    set_places,
+)
 from meshwright.smallworld.routing.protocols import Links, RingTables
 from meshwright.smallworld.routing.trace import Message
 from tests.naive import routing as naive
@@ -53,9 +57,11 @@ def arrays(figure: str):
     set_places(members, place)
     links = Links(np.arange(N + 1, dtype=np.int64) * reach.shape[1], reach.ravel())
     nodes = np.arange(N, dtype=np.int32)
-    subscribers = Subscribers(np.array([0, len(members)]), members)
-    ring = RingTables(nodes, nodes, reach, False, links, links, subscribers)
-    return ring, Publication(0, LOW, members, place, new_tally(1, N, 40))
+    wanting = np.ones(len(members), np.bool_)
+    taking = Members(np.array([0, len(members)]), members, wanting, np.array([len(members)]))
+    ring = RingTables(nodes, nodes, reach, False, links, links, taking)
+    tally = new_tally(1, N, 40)
+    return ring, Publication(0, LOW, members, wanting, len(members), place, tally)
 
 
 def hops_of_node_1(figure: str, routing: str) -> list[int]:

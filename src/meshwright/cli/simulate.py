@@ -13,7 +13,10 @@ from meshwright.cli.options import Job, OverlayPath, Seed, Workload, makes_datas
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
-ROUTING_HELP = "po, pal, pie, scribe or iscribe on small worlds; tree on any overlay."
+ROUTING_HELP = (
+    "po, pal, pie, scribe or iscribe on small worlds; tree on any overlay. [default: pie, or tree "
+    "without a ring]"
+)
 DIRECTION_HELP = (
     "Small worlds: one sends over fingers, clockwise; both over links in both directions."
 )
@@ -37,7 +40,7 @@ MEASURES = {  # of a run's totals, and their labels
 def simulate(
     job: Job,
     overlay: OverlayPath,
-    routing: str = Option("pie", "--routing", "-r", help=ROUTING_HELP),
+    routing: str | None = Option(None, "--routing", "-r", help=ROUTING_HELP),
     publications: int = Option(1000, "--publications", "-n", help="How many publications to draw."),
     weights: Path | None = Option(
         None,
@@ -54,9 +57,10 @@ def simulate(
     from meshwright.smallworld.routing import spark_simulation as stage
     from meshwright.smallworld.routing.simulate import read_weights
 
-    stage.check_arguments(routing, publications, seed, against, direction, match)
-    stage.check_is_small_world(overlay, routing, against)
-    options = job.options()
+    chosen = routing or stage.default_routing(overlay)
+    stage.check_arguments(chosen, publications, seed, against, direction, match)
+    stage.check_is_small_world(overlay, chosen, against)
+    options = {**job.options(), "routing": chosen}
     if weights is not None:
         options["weights"] = read_weights(weights)
     n_steps = stage.N_STEPS + (stage.N_STEPS_AGAINST if against else 0)

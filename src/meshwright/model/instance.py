@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +110,15 @@ class Instance:
     def nodes(self) -> Ints:
         """The node of each subscription, beside `topics`."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.indptr))
+
+    @property
+    def wanted(self) -> Instance:
+        """The instance with nothing but subscriptions: without nodes that only publish."""
+        if self.wants is None:
+            return self
+        pointers = row_pointers(self.nodes[self.wants], self.n_nodes)
+        topics = self.topics[self.wants]
+        return replace(self, indptr=pointers, topics=topics, wants=None, _digest=[])
 
     def with_publications(self, more: Iterable[tuple[str, str]]) -> Instance:
         """Return the instance with further (node, topic) publications, of unknown rate."""

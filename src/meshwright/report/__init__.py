@@ -151,7 +151,12 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
     for label, manifest in section.datasets["overlay"]:
         with progress.step(f"reading {label}"):
             overlay = read_overlay(manifest, section.source.path if section.source else None)
-            instance = overlay.instance.workload or overlay.instance
+            if instance is not None and instance.digest != overlay.instance.digest:
+                raise InputError(
+                    f"{label!r} assumes other publishers than the overlays before it "
+                    "(--assume-publishers), so their topics cannot be compared. Report it apart."
+                )
+            instance = overlay.instance
             facts = overlay_facts(label, overlay, manifest)
             overlays.append({**facts, "digest": overlay.digest, "edges": overlay.edges})
     for label, manifest in section.datasets["run"]:

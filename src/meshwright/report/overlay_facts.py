@@ -11,11 +11,13 @@ from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import TopicRows, topic_rows
 from meshwright.report.distributions import box, knee, rounded, short, summary, thin
 from meshwright.report.picture import count_distinct, overlay_parts, picture
+from meshwright.smallworld.routing.traffic import traffic
 from meshwright.storage import Manifest, read_table
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
 MANY = 0.8  # the support that the 80/20 rule is about
 MOST_DOTS = 1200
+MOST_BUSIEST = 5  # links and nodes that are named
 
 
 def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
@@ -58,6 +60,38 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         },
         "topic_sizes": topic_sizes(topics),
         "picture": picture(overlay),
+        "traffic": traffic_facts(overlay),
+    }
+
+
+def traffic_facts(overlay: Overlay) -> dict[str, Any] | None:
+    """Return the busiest links and nodes by messages per second, if rates are known."""
+    found = traffic(overlay)
+    if found is None:
+        return None
+    names = overlay.instance.node_names
+    per_link, per_node = found.messages.sum(axis=1), found.of_nodes(overlay.instance.n_nodes)
+    links = np.argsort(-per_link, kind="stable")[:MOST_BUSIEST].tolist()
+    nodes = np.argsort(-per_node, kind="stable")[:MOST_BUSIEST].tolist()
+    return {
+        "n_unknown": found.n_unknown,
+        "messages": short(float(per_link.sum())),
+        "bytes": short(float(found.bytes.sum())),
+        "links": [
+            {
+                "ends": [names[v] for v in found.edges[i].tolist()],
+                "messages": short(float(per_link[i])),
+                "bytes": short(float(found.bytes[i].sum())),
+                "topics": int(found.topics[i]),
+            }
+            for i in links
+            if per_link[i] > 0
+        ],
+        "nodes": [
+            {"node": names[v], "messages": short(float(per_node[v]))}
+            for v in nodes
+            if per_node[v] > 0
+        ],
     }
 
 

@@ -34,12 +34,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meshwright.errors import InputError, unknown_choice
-from meshwright.model.instance import Subscribers, subscribers_of
+from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.smallworld.routing.kernels import protocols as kernel
-from meshwright.smallworld.routing.kernels.publications import HOPS, NO_RANGE, Tally, new_tally
+from meshwright.smallworld.routing.kernels.publications import (
+    HOPS,
+    NO_RANGE,
+    Members,
+    Tally,
+    new_tally,
+)
+from meshwright.storage.digest import pack
 
 
 class Direction(StrEnum):
@@ -72,7 +79,7 @@ class RingTables(NamedTuple):
     both_ways: bool  # forward over all links, not only over fingers
     neighbours: Links  # all links, in both directions
     matched: Links  # those to look for subscribers and pivots among: the fingers, or all
-    subscribers: Subscribers  # of each topic, as positions
+    members: Members  # of each topic, as positions
 
 
 class RendezvousTables(NamedTuple):
@@ -85,10 +92,12 @@ class RendezvousTables(NamedTuple):
 class TreeTables(NamedTuple):
     """For `tree`: the spanning trees of the topics, as `spanning_trees` returns them."""
 
-    subscribers: Subscribers  # of each topic, in the order of its tree
-    parent: Ints  # [n_subscriptions], as are the next two
+    members: Members  # of each topic, in the order of its tree
+    parent: Ints  # [n_members], as are the next ones
     first_child: Ints
     end_child: Ints
+    below: Bools  # whether a subscriber is at or below a member
+    beyond: Bools  # whether the way to its parent leads to a subscriber
 
 
 def ring_tables(world: SmallWorld, direction: Direction, match: Match) -> RingTables:
@@ -97,6 +106,7 @@ def ring_tables(world: SmallWorld, direction: Direction, match: Match) -> RingTa
     n, n_phases = reach.shape
     fingers = Links(np.arange(n + 1, dtype=np.int64) * n_phases, reach.ravel())
     neighbours = neighbours_of(world)
+    wanted = world.instance.wanted
     return RingTables(
         nodes=world.ring,
         positions=world.positions,
@@ -104,7 +114,7 @@ def ring_tables(world: SmallWorld, direction: Direction, match: Match) -> RingTa
         both_ways=direction is Direction.BOTH,
         neighbours=neighbours,
         matched=neighbours if match is Match.NEIGHBOURS else fingers,
-        subscribers=subscribers_of(world.instance, world.positions),
+        members=members_of(wanted, *subscribers_of(wanted, world.positions)),
     )
 
 
@@ -139,9 +149,26 @@ def rendezvous(name: str, n: int) -> int:
 
 def tree_tables(overlay: Overlay, _: Direction, __: Match) -> TreeTables:
     """Return the spanning tree of each topic inside its sub-overlay."""
-    pointers, nodes = subscribers_of(overlay.instance)
-    found = kernel.spanning_trees(overlay.instance.n_nodes, overlay.edges, pointers, nodes)
-    return TreeTables(Subscribers(pointers, found[0]), *found[1:])
+    instance = overlay.instance
+    pointers, nodes = subscribers_of(instance)
+    nodes, parent, *children = kernel.spanning_trees(
+        instance.n_nodes, overlay.edges, pointers, nodes
+    )
+    members = members_of(instance, pointers, nodes)
+    ways = kernel.wanted_ways(pointers, parent, members.wants)
+    return TreeTables(members, parent, *children, *ways)
+
+
+def members_of(instance: Instance, pointers: Longs, nodes: Ints) -> Members:
+    """Return who takes part in each topic, with the nodes of a topic in any order."""
+    n_topics = instance.n_topics
+    wants = np.ones(len(nodes), np.bool_)
+    if instance.wants is not None:
+        only = pack(instance.topics[~instance.wants], instance.nodes[~instance.wants])
+        topics = np.repeat(np.arange(n_topics, dtype=np.int32), np.diff(pointers))
+        wants = ~np.isin(pack(topics, nodes), only)
+    topics = np.repeat(np.arange(n_topics), np.diff(pointers))
+    return Members(pointers, nodes, wants, np.bincount(topics[wants], minlength=n_topics))
 
 
 class Protocol(NamedTuple):

@@ -1,7 +1,9 @@
 """Simulate publications on an overlay: deliveries, hops, overhead, and the load of each node.
 
 Chen, Tock, Girdzijauskas (DEBS 2018), section 5. Topics are drawn uniformly among those with a
-subscriber, or by weights, the publisher uniformly among the topic's subscribers. Publication i is
+subscriber, or by weights, the publisher uniformly among the topic's subscribers. If the workload
+says who publishes, the publisher is drawn among these; if it knows all rates, topics and publishers
+are drawn by them. Publication i is
 drawn from the stream of (seed, i) and nothing else. So all overlays and protocols are given the
 same publications, and a range of them can be simulated separately: tasks call `simulate_range`.
 """
@@ -20,10 +22,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, Subscribers, subscribers_of
+from meshwright.model.instance import Instance, Subscribers, row_pointers, subscribers_of
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
-from meshwright.runtime.arrays import Floats, Ints, Longs
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.smallworld.routing.kernels import publications as kernel
 from meshwright.smallworld.routing.protocols import Direction, Match, Router, router
 from meshwright.storage.digest import combine
@@ -57,12 +59,14 @@ class Run:
 
 
 class Draws(NamedTuple):
-    """The topics and subscribers that publications are drawn from."""
+    """The topics and publishers that publications are drawn from."""
 
     live: Ints  # the topics that may be drawn
     weighted: bool
     cumulative: Floats  # if weighted, the cumulative shares of the live topics
-    subscribers: Subscribers
+    publishing: Subscribers  # of each topic: its subscribers, or who publishes it
+    shared: bool  # whether the publishers of a topic have shares of their own
+    shares: Floats  # if so, [n_publishing], cumulative within a topic
 
 
 class Part(NamedTuple):
@@ -137,12 +141,58 @@ def simulate_range(ready: Router, draws: Draws, first: int, last: int, seed: int
 
 
 def new_draws(instance: Instance, weights: Weights | None = None) -> Draws:
-    """Return the topics and subscribers to draw publications from."""
-    subscribers = subscribers_of(instance)
-    rates = np.ones(instance.n_topics) if weights is None else _rates(instance, weights)
-    live = np.flatnonzero((np.diff(subscribers.pointers) > 0) & (rates > 0)).astype(np.int32)
+    """Return the topics and publishers to draw publications from."""
+    heard = np.bincount(instance.wanted.topics, minlength=instance.n_topics) > 0
+    publishing, known = subscribers_of(instance), np.empty(0)
+    if instance.wants is not None and instance.n_publications:
+        publishing, known = publishers_of(instance)
+    shared = len(known) > 0
+    topic_of = np.repeat(np.arange(instance.n_topics), np.diff(publishing.pointers))
+    if weights is not None:
+        rates = _rates(instance, weights)
+    elif shared:
+        rates = np.bincount(topic_of, known, instance.n_topics).astype(np.float64)
+    else:
+        rates = np.ones(instance.n_topics)
+    able = heard & (np.diff(publishing.pointers) > 0)
+    live = np.flatnonzero(able & (rates > 0)).astype(np.int32)
     cumulative = np.cumsum(rates[live]) / (rates[live].sum() or 1.0)
-    return Draws(live, weights is not None, cumulative, subscribers)
+    weighted = weights is not None or shared
+    return Draws(live, weighted, cumulative, publishing, shared, _shares(topic_of, known))
+
+
+def publishers_of(instance: Instance) -> tuple[Subscribers, Floats]:
+    """Return who publishes each topic, and how often if all rates are known, else nothing."""
+    made = instance.publications
+    order = np.lexsort((made.nodes, made.topics))
+    rates = made.rates[order]
+    # A publisher of a filter publishes narrower topics too; its rate is counted at the filter.
+    derived = np.isnan(rates) & _covered(instance)[order]
+    rates = np.where(derived, 0.0, rates)
+    known = not np.isnan(rates).any() and rates.sum() > 0
+    pointers = row_pointers(made.topics[order], instance.n_topics)
+    return Subscribers(pointers, made.nodes[order]), rates if known else np.empty(0)
+
+
+def _covered(instance: Instance) -> Bools:
+    """Return which publications follow from one of a filter, and are not in the workload."""
+    workload, made = instance.workload or instance, instance.publications
+    names, old = list(workload.topic_names), workload.publications
+    given = {(v, names[t]) for v, t in zip(old.nodes.tolist(), old.topics.tolist(), strict=True)}
+    topics = list(instance.topic_names)
+    rows = zip(made.nodes.tolist(), made.topics.tolist(), strict=True)
+    return np.array([(v, topics[t]) not in given for v, t in rows], np.bool_)
+
+
+def _shares(topic_of: Longs, rates: Floats) -> Floats:
+    """Return the cumulative shares of rates within each topic, 0 where nothing is published."""
+    if len(rates) == 0:
+        return rates
+    total = np.bincount(topic_of, rates)
+    running = np.cumsum(rates)
+    first = np.searchsorted(topic_of, topic_of)
+    before = running[first] - rates[first]
+    return (running - before) / np.where(total > 0, total, 1.0)[topic_of]
 
 
 def _rates(instance: Instance, weights: Weights) -> Floats:

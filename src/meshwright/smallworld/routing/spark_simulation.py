@@ -102,7 +102,7 @@ def simulate_on_spark(
         facts: dict[str, Any] = {
             "overlay": None if isinstance(overlay, Overlay) else str(Path(overlay).absolute()),
             "overlay_digest": here.digest,
-            "workload_digest": here.instance.digest,
+            "workload_digest": (here.instance.workload or here.instance).digest,
             "method": here.method,
             "n_edges": here.n_edges,
             "max_degree": here.max_degree,
@@ -144,6 +144,11 @@ def check_arguments(
             f"publications is {publications}; give 1 to {in_memory.MOST_PUBLICATIONS:,} of them."
         )
     check_seed(seed)
+
+
+def default_routing(overlay: str | Path) -> str:
+    """Return the routing for an overlay dataset if none is asked for."""
+    return "pie" if is_small_world(read_manifest(Path(overlay), "overlay")) else "tree"
 
 
 def check_is_small_world(overlay: str | Path, routing: str, against: str | None = None) -> None:

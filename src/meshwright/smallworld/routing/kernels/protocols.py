@@ -175,7 +175,7 @@ def convey_all(pivot, ring, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     stack, offsets = np.empty((max(n, 1), 3), np.int64), np.empty(n + 2, np.int64)
     for i in range(len(topics)):
-        p = publications.new_publication(i, topics, publishers, ring.subscribers, place, tally)
+        p = publications.new_publication(i, topics, publishers, ring.members, place, tally)
         convey(pivot, ring, p, n, stack, offsets)
         publications.count_missed(p)
 
@@ -232,7 +232,7 @@ def meet_all(inverted, tables, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     tree = RendezvousTree(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64))
     for i in range(len(topics)):
-        p = publications.new_publication(i, topics, publishers, ring.subscribers, place, tally)
+        p = publications.new_publication(i, topics, publishers, ring.members, place, tally)
         root = tables.rendezvous[topics[i]]
         tree.hops[root] = forward(ring, p, p.publisher, root, publications.NO_RANGE, 0)
         if p.publisher != root and publications.wants(p, root):
@@ -284,9 +284,33 @@ def spanning_trees(n, edges, topic_ptr, subscribers):
     return nodes, parent, first_child, end_child
 
 
+@maker
+def wanted_ways(topic_ptr, parent, wants):
+    """Return bool arrays like `parent`: whether a subscriber is at or below a place, and beyond.
+
+    `wants` is in tree order; beyond a place is what the way to its parent leads to.
+    """
+    below, total = sum_subtrees(topic_ptr, parent, wants.astype(np.int64))
+    return below > 0, total > below
+
+
+@maker
+def sum_subtrees(topic_ptr, parent, values):
+    """Return arrays like `values`: their sum at and below each place, and over its whole tree."""
+    below, total = values.copy(), np.zeros_like(values)
+    for topic in range(len(topic_ptr) - 1):
+        start, end = topic_ptr[topic], topic_ptr[topic + 1]
+        for i in range(end - 1, start - 1, -1):
+            if parent[i] != NO_PARENT:
+                below[start + parent[i]] += below[i]
+        for i in range(start, end):
+            total[i] = below[i] if parent[i] == NO_PARENT else total[start + parent[i]]
+    return below, total
+
+
 @kernel
 def flood(trees, first, p, stack):
-    """Flood one tree from the publisher. Writes the tally.
+    """Flood one tree from the publisher, towards subscribers only. Writes the tally.
 
     `first` is the index of the topic's first subscriber; `stack` is int64[n, 3].
     """
@@ -300,10 +324,13 @@ def flood(trees, first, p, stack):
             w = trees.parent[first + v] if i < 0 else child + i
             if w in (sender, NO_PARENT):
                 continue
+            if not (trees.beyond[first + v] if i < 0 else trees.below[first + w]):
+                continue
             publications.count_message(
                 p, p.members[v], p.members[w], p.members[w], publications.NO_RANGE, hops
             )
-            publications.count_delivery(p, hops)
+            if p.wanting[w]:
+                publications.count_delivery(p, hops)
             stack[waiting, PLACE], stack[waiting, SENDER], stack[waiting, HOPS] = w, v, hops
             waiting += 1
 
@@ -315,7 +342,7 @@ def flood_all(trees, topics, publishers, tally):
     place = np.zeros(n, np.int32)
     stack = np.empty((max(n, 1), 3), np.int64)
     for i in range(len(topics)):
-        p = publications.new_publication(i, topics, publishers, trees.subscribers, place, tally)
-        if publications.wants(p, p.publisher):
-            flood(trees, trees.subscribers.pointers[topics[i]], p, stack)
+        p = publications.new_publication(i, topics, publishers, trees.members, place, tally)
+        if publications.takes_part(p, p.publisher):
+            flood(trees, trees.members.pointers[topics[i]], p, stack)
         publications.count_missed(p)

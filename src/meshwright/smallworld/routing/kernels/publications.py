@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import stream, uniform
 
@@ -27,12 +27,23 @@ class Tally(NamedTuple):
     n_messages: Longs  # [1], an array because kernels change it in place
 
 
+class Members(NamedTuple):
+    """Who takes part in topic t: ``nodes[pointers[t] : pointers[t + 1]]``."""
+
+    pointers: Longs  # [n_topics + 1]
+    nodes: Ints  # [n_members], ids or ring positions
+    wants: Bools  # [n_members]; False: the node only publishes the topic
+    n_wanting: Longs  # [n_topics]
+
+
 class Publication(NamedTuple):
     """One publication while it is routed. Nodes are ids or ring positions, the same throughout."""
 
     number: int  # its row of `Tally.counts`
     publisher: int
-    members: Ints  # the topic's subscribers
+    members: Ints  # who takes part in the topic
+    wanting: Bools  # [len(members)]
+    n_wanting: int
     place: Ints  # [n_nodes], index in `members`; arbitrary for other nodes
     tally: Tally
 
@@ -53,9 +64,10 @@ def draw_publications(seed, first, last, draws):
     """Return (topics, publishers), int32 each, of the publications first..last-1.
 
     Numbers 0 and 1 of the stream of (seed, publication) decide topic and publisher, so any range of
-    publications can be drawn separately. The publisher is uniform among the topic's subscribers.
+    publications can be drawn separately. The publisher is uniform among the topic's subscribers, or
+    as the shares of `draws.publishing` say.
     """
-    live, pointers = draws.live, draws.subscribers.pointers
+    live, pointers = draws.live, draws.publishing.pointers
     topics = np.empty(last - first, np.int32)
     publishers = np.empty(last - first, np.int32)
     for i in range(last - first):
@@ -69,7 +81,12 @@ def draw_publications(seed, first, last, draws):
         topic = live[chosen]
         size = pointers[topic + 1] - pointers[topic]
         topics[i] = topic
-        publishers[i] = draws.subscribers.nodes[pointers[topic] + int(uniform(key, 1) * size)]
+        if draws.shared:
+            shares = draws.shares[pointers[topic] : pointers[topic + 1]]
+            place = min(np.searchsorted(shares, uniform(key, 1), side="right"), size - 1)
+        else:
+            place = int(uniform(key, 1) * size)
+        publishers[i] = draws.publishing.nodes[pointers[topic] + place]
     return topics, publishers
 
 
@@ -81,19 +98,26 @@ def set_places(members, place):
 
 
 @maker
-def new_publication(i, topics, publishers, subscribers, place, tally):
-    """Return publication number i before it is routed. Writes `place`."""
-    start, end = subscribers.pointers[topics[i]], subscribers.pointers[topics[i] + 1]
-    members = subscribers.nodes[start:end]
+def new_publication(i, topics, publishers, taking, place, tally):
+    """Return publication number i before it is routed; `taking` are Members. Writes `place`."""
+    start, end = taking.pointers[topics[i]], taking.pointers[topics[i] + 1]
+    members, wanting = taking.nodes[start:end], taking.wants[start:end]
     set_places(members, place)
-    return Publication(i, publishers[i], members, place, tally)
+    n_wanting = taking.n_wanting[topics[i]]
+    return Publication(i, publishers[i], members, wanting, n_wanting, place, tally)
+
+
+@kernel
+def takes_part(p, v):
+    """Return whether v is a member; entries of `place` from earlier topics do no harm."""
+    i = p.place[v]
+    return i < len(p.members) and p.members[i] == v
 
 
 @kernel
 def wants(p, v):
-    """Return whether v subscribes; entries of `place` from earlier topics do no harm."""
-    i = p.place[v]
-    return i < len(p.members) and p.members[i] == v
+    """Return whether v subscribes."""
+    return takes_part(p, v) and p.wanting[p.place[v]]
 
 
 @kernel
@@ -125,4 +149,4 @@ def count_delivery(p, hops):
 def count_missed(p):
     """Count the subscribers other than the publisher without a delivery. Writes the tally."""
     row = p.tally.counts[p.number]
-    row[MISSED] = len(p.members) - wants(p, p.publisher) - row[DELIVERIES]
+    row[MISSED] = p.n_wanting - wants(p, p.publisher) - row[DELIVERIES]
