@@ -50,6 +50,36 @@ def test_design_check_export(tmp_path, workload):
     assert (tmp_path / "links.csv").read_text().startswith("u,v,rank,gain\nedge-")
 
 
+def test_a_design_within_limits_is_checked_against_them(meshwright, tmp_path, workload):
+    (tmp_path / "limits.csv").write_text("node,max_degree,role\nedge-0,,leaf\nedge-1,4,relay\n")
+    (tmp_path / "links.csv").write_text("a,b,allowed,dial\nedge-5,edge-3,no,\nedge-4,edge-5,,b\n")
+    options = ("--limits", "limits.csv", "--links", "links.csv")
+    designed = meshwright("design", "w", "-o", "o", *options)
+    assert designed.returncode == 0, designed.stderr
+    assert "obeys 3 leaves of topics, 2 limits of nodes, 2 listed pairs" in designed.stdout
+    assert all(len(line) <= 80 for line in designed.stdout.splitlines())
+    checked = meshwright("check", "o")
+    assert checked.returncode == 0, checked.stderr
+    rows = read_table(tmp_path / "o", "limits").to_pylist()
+    rows[1]["max_degree"] = 1
+    write_table(next((tmp_path / "o").rglob("limits.parquet")), pa.Table.from_pylist(rows))
+    checked = meshwright("check", "o")
+    assert checked.returncode == 1
+    assert "'edge-1' has" in checked.stderr
+    assert "its limit is 1" in checked.stderr
+
+
+def test_a_design_that_finds_no_plan_within_limits_ends_with_1(meshwright, tmp_path, workload):
+    rows = "".join(f"edge-{i},3\n" for i in range(5)) + "edge-5,1\n"
+    (tmp_path / "limits.csv").write_text(f"node,max_degree\n{rows}")
+    stuck = meshwright("design", "w", "-o", "o", "--limits", "limits.csv")
+    assert stuck.returncode == 1
+    assert "no plan within these limits" in stuck.stderr
+    refused = meshwright("design", "w", "-o", "o2", "--limits", "limits.csv", "--engine", "spark")
+    assert refused.returncode == 2
+    assert "engine spark does not obey leaves, limits or links" in refused.stderr
+
+
 def test_a_false_manifest_ends_check_with_1(meshwright, tmp_path, workload):
     meshwright("design", "w", "-o", "o")
     path = tmp_path / "o" / "manifest.json"

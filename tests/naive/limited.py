@@ -111,20 +111,42 @@ def low(interest: Interest, rules: Rules, k: Fraction = Fraction(2)) -> list[Edg
     return edges
 
 
-def topic_components(interest: Interest, rules: Rules, edges: list[Edge], topic: int) -> list[int]:
-    """The sizes of a topic's components: carriers with the leaves linked to them; leaves alone."""
-    carry, left, found = carriers(interest, rules, topic), set(), []
-    left |= carry
+def topic_parts(interest: Interest, rules: Rules, edges: list[Edge], topic: int) -> list[set[int]]:
+    """A topic's components: carriers with the leaves linked to them; and leaves alone."""
+    carry, found = carriers(interest, rules, topic), []
     leaves = {v for v, t in rules.leaves if t == topic}
-    attached: set[int] = set()
+    left = set(carry)
     while left:
         part, reached = set(), [min(left)]
         while reached:
             u = reached.pop()
             part.add(u)
             reached += [w for w in carry - part if (min(u, w), max(u, w)) in edges]
-        near = {v for v in leaves if any((min(u, v), max(u, v)) in edges for u in part)}
-        found.append(len(part) + len(near))
-        attached |= near
         left -= part
-    return found + [1] * len(leaves - attached) if carry else []
+        found.append(part | {v for v in leaves if any(is_link(edges, u, v) for u in part)})
+    alone = leaves.difference(*found) if carry else set()
+    return found + [{v} for v in sorted(alone)]
+
+
+def is_link(edges: list[Edge], u: int, v: int) -> bool:
+    return (min(u, v), max(u, v)) in edges
+
+
+def topic_diameter(interest: Interest, rules: Rules, edges: list[Edge], topic: int) -> int:
+    """The longest of the shortest paths within components; paths pass through carriers only."""
+    carry, longest = carriers(interest, rules, topic), 0
+    for part in topic_parts(interest, rules, edges, topic):
+        for start in part:
+            far, ring, seen = 0, {start}, {start}
+            while ring:
+                ring = {
+                    w
+                    for u in ring
+                    if u in carry or u == start
+                    for w in part - seen
+                    if is_link(edges, u, w) and (u in carry or w in carry)
+                }
+                seen |= ring
+                far += bool(ring)
+            longest = max(longest, far)
+    return longest

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from meshwright.model.overlay import Overlay, count_joins, gains_of
 from meshwright.overlay.greedy.key_order import Options, greedy_edges
 from meshwright.overlay.greedy.rule import Restrictions, Rule
+from meshwright.overlay.topics import topic_rows
 from tests.naive import limited
 from tests.naive.limited import Rules
 from tests.strategies import instance_of, interests, rules_for
@@ -86,13 +87,21 @@ def test_components_gains_and_support_are_those_of_the_definitions(case, some):
     gains = [limited.gain(interest, rules, edges[:i], *edge) for i, edge in enumerate(edges)]
     assert gains_of(instance, links, carries).tolist() == gains
     overlay = Overlay(instance, links, np.array(gains, dtype=np.int32), "given", carries=carries)
-    sizes = [limited.topic_components(interest, rules, edges, t) for t in range(instance.n_topics)]
-    assert overlay.components.tolist() == [len(found) for found in sizes]
-    assert [
-        largest
-        for largest, found in zip(overlay.largest_components.tolist(), sizes, strict=True)
-        if found
-    ] == [max(found) for found in sizes if found]
+    parts = [limited.topic_parts(interest, rules, edges, t) for t in range(instance.n_topics)]
+    has_carrier = [bool(found) for found in parts]
+    largest = [max(map(len, found), default=0) for found in parts]
+    diameters = [
+        limited.topic_diameter(interest, rules, edges, t) for t in range(instance.n_topics)
+    ]
+    assert overlay.components.tolist() == [len(found) for found in parts]
+    assert overlay.largest_components[has_carrier].tolist() == [n for n in largest if n]
+    rows = topic_rows(overlay)  # by searches, as `check` does
+    assert rows.components[has_carrier].tolist() == [len(found) for found in parts if found]
+    assert rows.largest[has_carrier].tolist() == [n for n in largest if n]
+    assert rows.diameter_low[has_carrier].tolist() == [
+        d for d, found in zip(diameters, parts, strict=True) if found
+    ]
+    assert rows.diameter_low.tolist() == rows.diameter_high.tolist()
     full = limited.mu(interest, rules)
     assert count_joins(instance, carries) == full
     assert overlay.support == pytest.approx(sum(gains) / full if full else 1.0)

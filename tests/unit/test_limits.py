@@ -1,12 +1,19 @@
 """Leaves, limits and links: what a plan must obey."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from meshwright.errors import InfeasibleError, InputError
 from meshwright.model.instance import Instance
+from meshwright.model.limits import Limits, Links
 from meshwright.overlay import design
+from meshwright.overlay.dataset import load_overlay, write_overlay
+from meshwright.overlay.limits_tables import limit_findings
 from meshwright.overlay.methods import METHODS, RESTRICTABLE
+from meshwright.storage import open_dataset
+from meshwright.workload.write import write_workload
 
 
 def sites_and_logger(n_sites: int = 40) -> Instance:
@@ -87,3 +94,153 @@ def test_flags_that_all_carry_change_nothing():
     assert same.edge_list() == plain.edge_list()
     assert same.carries is None
     assert same.digest == plain.digest
+
+
+LIMITS = [
+    {"node": "logger", "max_degree": "8", "role": "leaf"},
+    {"node": "site-03", "max_degree": 4},
+]
+LINKS = [
+    {"a": "site-01", "b": "site-00", "allowed": "no"},
+    {"a": "site-02", "b": "site-01", "dial": "a"},
+]
+
+
+def test_everything_wrong_with_limits_is_said_at_once(tmp_path):
+    file = tmp_path / "limits.csv"
+    file.write_text("node,max_degree,role\na,-1,\nb,x,leaf\nc,,boss\na,2,\nz,1,\n,3,hub\n")
+    instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "x")])
+    with pytest.raises(InputError, match="6 problems; nothing was written") as caught:
+        design(instance, limits=file)
+    lines = str(caught.value).splitlines()[1:]
+    assert lines == [
+        "  line 2: max_degree is '-1'; give a whole number or none",
+        "  line 3: max_degree is 'x'; give a whole number or none",
+        "  line 4: role is 'boss'; choose from hub, relay, leaf",
+        "  line 5: 'a' is on line 2 too",
+        "  line 6: 'z' is not a node of the workload",
+        "  line 7: node is empty",
+    ]
+
+
+def test_everything_wrong_with_links_is_said_at_once():
+    rows = [
+        {"a": "a", "b": "b", "allowed": "yes"},
+        {"a": "b", "b": "a", "dial": "a"},
+        {"a": "a", "b": "a", "allowed": "no"},
+        {"a": "a", "b": "c", "allowed": "yes", "dial": "none"},
+        {"a": "b", "b": "c", "dial": "b"},
+        {"a": "b", "b": "q", "allowed": "perhaps"},
+    ]
+    with pytest.raises(InputError, match="6 problems") as caught:
+        Links.from_rows(rows, ["a", "b", "c"])
+    for words in (
+        "line 2: 'b' - 'a' is on line 1 too",
+        "line 3: a and b are both 'a'",
+        "line 4: allowed yes and dial none contradict",
+        "line 5: allowed is empty; where a row says yes",
+        "line 6: 'q' is not a node",
+        "line 6: allowed is 'perhaps'; choose from no, yes",
+    ):
+        assert words in str(caught.value)
+
+
+def test_unknown_columns_are_refused():
+    with pytest.raises(InputError, match="has the column 'cost'; the columns are a, b, allowed"):
+        Links.from_rows([{"a": "a", "b": "b", "cost": 3}], ["a", "b"])
+
+
+def test_the_digest_does_not_depend_on_the_order_of_rows():
+    names = sites_and_logger(12).node_names
+    assert Limits.from_rows(LIMITS, names).digest == Limits.from_rows(LIMITS[::-1], names).digest
+    assert Links.from_rows(LINKS, names).digest == Links.from_rows(LINKS[::-1], names).digest
+    assert Links.from_rows(LINKS, names).digest != Links.from_rows(LINKS[:1], names).digest
+
+
+def test_pairs_that_nobody_can_dial_are_forbidden():
+    rows = [{"a": "a", "b": "b", "dial": "none"}, {"a": "b", "b": "c", "dial": "both"}]
+    links = Links.from_rows(rows, ["a", "b", "c"])
+    assert links.restricting.tolist() == [[0, 1]]
+    assert not links.only_listed
+    assert links.diallers(1, 0) == ()
+    assert links.diallers(2, 1) == (2, 1)
+
+
+@pytest.mark.parametrize("method", ["gm", "minmax", "low"])
+def test_a_design_obeys_limits_and_links(method):
+    instance = sites_and_logger(12)
+    overlay = design(instance, method, limits=LIMITS, links=LINKS)
+    assert overlay.connected
+    assert (overlay.degrees <= overlay.limits.max_degree).all()
+    assert (1, 2) not in overlay.edge_list()
+    assert overlay.bounds.edges <= overlay.n_edges
+
+
+def test_a_node_that_needs_more_links_than_it_may_have_is_named():
+    instance = Instance.from_pairs([("hub", t) for t in "xyz"] + [(t, t) for t in "xyz"])
+    with pytest.raises(InfeasibleError, match="'hub' may have 2 links and needs at least 3"):
+        design(instance, limits=[{"node": "hub", "max_degree": 2}])
+    some = design(instance, "gpa", max_edges=9, limits=[{"node": "hub", "max_degree": 2}])
+    assert some.n_edges == 2
+
+
+def test_a_node_that_may_be_linked_to_nobody_is_named_with_the_topic():
+    instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("a", "y"), ("c", "y")])
+    with pytest.raises(InfeasibleError, match="'a' may be linked to nobody who carries 'y'"):
+        design(instance, links=[{"a": "a", "b": "c", "allowed": "no"}])
+
+
+def test_pairs_that_leave_a_topic_in_parts_are_impossible():
+    instance = Instance.from_pairs([(node, "x") for node in "abcd"])
+    links = [{"a": "a", "b": "b", "allowed": "yes"}, {"a": "c", "b": "d", "allowed": "yes"}]
+    with pytest.raises(InfeasibleError, match="whatever links are chosen:\n  'x' in 2 parts"):
+        design(instance, links=links)
+
+
+def test_a_greedy_plan_that_is_stuck_under_limits_is_returned_as_it_is():
+    instance = Instance.from_pairs([(node, "x") for node in "abcd"])
+    overlay = design(instance, "gm", limits=[{"node": node, "max_degree": 1} for node in "abcd"])
+    assert not overlay.connected
+    assert (overlay.degrees <= overlay.limits.max_degree).all()
+
+
+@pytest.fixture
+def stored(tmp_path):
+    instance = sites_and_logger(12)
+    write_workload(instance, tmp_path / "w")
+    overlay = design(instance, "gm", limits=LIMITS, links=LINKS)
+    write_overlay(overlay, tmp_path / "o", tmp_path / "w")
+    return overlay, tmp_path / "o"
+
+
+def test_what_a_plan_obeys_is_stored_with_it(stored):
+    overlay, path = stored
+    read, manifest = load_overlay(path), open_dataset(path, "overlay")
+    assert read.carries.tolist() == overlay.carries.tolist()
+    assert read.limits.digest == overlay.limits.digest == manifest["limits_digest"]
+    assert read.links.digest == overlay.links.digest == manifest["links_digest"]
+    assert read.digest == overlay.digest
+    assert read.components.tolist() == overlay.components.tolist()
+    assert manifest["bounds_ignore"] == ["max_degree of nodes", "pairs, in the bounds on support"]
+    assert limit_findings(manifest, read) == []
+
+
+def test_the_check_finds_links_that_do_not_obey(stored):
+    overlay, path = stored
+    manifest, names = open_dataset(path, "overlay"), overlay.instance.node_names
+    logger = list(names).index("logger")
+    tight = [
+        {"node": "logger", "max_degree": 1, "role": "leaf"},
+        {"node": "site-03", "role": "leaf"},
+    ]
+    u, v = overlay.edge_list()[0]
+    other = replace(
+        overlay,
+        limits=Limits.from_rows(tight, names),
+        links=Links.from_rows([{"a": names[u], "b": names[v], "allowed": "no"}], names),
+    )
+    found = limit_findings(manifest, other)
+    assert f"'logger' has {overlay.degrees[logger]} links; its limit is 1" in found
+    assert "'site-03' is a leaf and carries 't03'" in found
+    assert f"{names[u]!r} - {names[v]!r} is linked and may not be" in found
+    assert any("limits_digest" in finding for finding in found)

@@ -10,6 +10,7 @@ from typer import Option
 
 from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, WorkloadPath, makes_dataset, start
+from meshwright.errors import CheckError
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -21,6 +22,8 @@ METHOD_HELP = (
     "gm, minmax, low, gpa, gpm, cd, cd1, cd2, spidercast, random-average, random-max, "
     "ring-per-topic, star, full-mesh, or a small world: sl, s, l, none."
 )
+LIMITS_HELP = "CSV: node, max_degree, role (hub, relay, leaf); gm, minmax, low, gpa, gpm."
+LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none); for the same methods."
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 
@@ -67,6 +70,13 @@ def design(
         help="Who publishes: listed (by the workload), subscribers or anyone. [default: listed, "
         "or subscribers if the workload has no publications]",
     ),
+    publishers_as: str | None = Option(
+        None,
+        help="Nodes that only publish a topic: member, which may carry it for others, or leaf. "
+        "[default: member]",
+    ),
+    limits: Path | None = Option(None, metavar="FILE", help=LIMITS_HELP),
+    links: Path | None = Option(None, metavar="FILE", help=LINKS_HELP),
     engine: str = Option(
         "auto",
         help="driver: in this process; spark: on Spark (gm, minmax, gpa, gpm); auto: on Spark for "
@@ -81,13 +91,36 @@ def design(
     from meshwright.storage import read_manifest
 
     choose(METHODS, method)
+    options = job.options("workload", "engine", "patience")
+    if limits or links or publishers_as == "leaf":
+        engine = _obeying_engine(engine, options)
     read_manifest(workload, "workload")
     expected = workload_forecast(workload)
     on_spark = choose_engine(engine, method, expected, patience) == "spark"
-    options = job.options("workload", "engine", "patience")
     make = _on_spark if on_spark else _in_this_process
-    job.print(make(job, workload, expected, options), print_overlay)
+    manifest = make(job, workload, expected, options)
+    job.print(manifest, print_overlay)
     show.warn_of_topics(workload)
+    if (limits or links) and METHODS[method].budget is None and not manifest["connected"]:
+        raise CheckError(
+            f"found no plan within these limits that connects every topic; one may exist. "
+            f"{manifest['n_disconnected']:,} topics are not connected: {job.out} has them all. "
+            "Raise limits, or try another method."
+        )
+
+
+def _obeying_engine(engine: str, options: dict[str, Any]) -> str:
+    """Return the engine of a design with leaves or limits: this process, and never Spark."""
+    from meshwright.overlay import check_request
+    from meshwright.overlay.restricted import check_restrictable
+
+    check_request(**{k: v for k, v in options.items() if k not in ("limits", "links")})
+    check_restrictable(
+        options["method"],
+        budget_ratio=options.get("budget_ratio"),
+        on_spark=engine == "spark",
+    )
+    return "driver" if engine == "auto" else engine
 
 
 def _in_this_process(
@@ -148,6 +181,20 @@ def publishers_line(manifest: Manifest) -> str:
     return text
 
 
+def print_limits(manifest: Manifest) -> None:
+    """Print what the design obeys, if anything, and what its bounds leave out."""
+    what = []
+    if leaves := manifest.get("n_leaves"):
+        what.append(f"{leaves:,} leaves of topics")
+    for table, unit in (("limits", "limits of nodes"), ("links", "listed pairs")):
+        if table in manifest.rows:
+            what.append(f"{manifest.rows[table]:,} {unit}")
+    if what:
+        print(f"obeys {', '.join(what)}")
+    if ignored := manifest.get("bounds_ignore"):
+        print(f"the bounds leave out: {', '.join(ignored)}")
+
+
 def print_overlay(out: Path, manifest: Manifest) -> None:
     """Print the measures of an overlay, and bounds that no overlay can beat."""
     connected, support, bounds = manifest["connected"], manifest["support"], manifest["bounds"]
@@ -175,6 +222,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     ]
     show.print_table(("", "value", "bound", "gap"), rows)
     print(publishers_line(manifest))
+    print_limits(manifest)
     if connected:
         print("every topic's subscribers are joined without relays")
         return

@@ -6,23 +6,21 @@ of a file here. All problems are gathered before any is raised.
 """
 
 import base64
-import csv
 import hashlib
 import hmac
 import ipaddress
 import os
 import re
 import secrets
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from meshwright.deploy.names import fits_one_line
 from meshwright.deploy.plan import Broker
-from meshwright.errors import InputError
 from meshwright.model.names import LONGEST_NAME
 from meshwright.patterns.filters import is_filter, topic_error
+from meshwright.storage.csv_files import raise_problems, read_rows, repeated
 
 REQUIRED = ("node", "host", "port")
 SECURITY = ("ca", "cert", "key", "username", "password_env", "password_file")
@@ -35,7 +33,7 @@ SALT_BYTES = 12
 
 def read_inventory(path: str | Path, nodes: Iterable[str]) -> list[Broker]:
     """Return the brokers of the nodes, in their order, or raise InputError with all problems."""
-    rows = _rows(Path(path), REQUIRED, SECURITY)
+    rows = read_rows(Path(path), REQUIRED, SECURITY)
     wrong: list[str] = []
     brokers = []
     for line, row in rows:
@@ -57,13 +55,13 @@ def inventory_problems(
     listed = set(named)
     wrong = [f"node {node!r} is not listed" for node in nodes if node not in listed]
     wrong += [f"node {node!r} is not in the overlay" for node in sorted(listed - set(nodes))]
-    wrong += [f"node {node!r} is listed {n} times" for node, n in _repeated(named)]
+    wrong += [f"node {node!r} is listed {n} times" for node, n in repeated(named)]
     ends = [_endpoint(broker) for broker in brokers]
-    for end, _ in _repeated(ends):
+    for end, _ in repeated(ends):
         owners = [repr(b.node) for b, e in zip(brokers, ends, strict=True) if e == end]
         wrong.append(f"{', '.join(owners)} share the endpoint {end}")
     users = [broker.username for broker in brokers if broker.username]
-    wrong += [f"username {user!r} belongs to {n} brokers" for user, n in _repeated(users)]
+    wrong += [f"username {user!r} belongs to {n} brokers" for user, n in repeated(users)]
     for what in ("username", "ca"):
         given = [b.node for b in brokers if getattr(b, what)]
         lacking = [b.node for b in brokers if not getattr(b, what)]
@@ -157,7 +155,7 @@ def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, s
     known = set(nodes)
     wrong: list[str] = []
     found = set()
-    for line, row in _rows(Path(path), ("node", "topic"), ()):
+    for line, row in read_rows(Path(path), ("node", "topic"), ()):
         node, topic = row["node"], row["topic"]
         if node not in known:
             wrong.append(f"line {line}: node {node!r} is not in the overlay")
@@ -167,36 +165,6 @@ def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, s
         found.add((node, topic))
     raise_problems(f"'{path}' cannot be used", wrong)
     return sorted(found)
-
-
-def raise_problems(what: str, wrong: Sequence[str]) -> None:
-    """Raise InputError with all problems, if there are any."""
-    if wrong:
-        count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
-        raise InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
-
-
-def _rows(
-    source: Path, required: Sequence[str], optional: Sequence[str]
-) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a CSV file with their lines; columns not listed are an error."""
-    try:
-        with source.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey="", strict=True)
-            columns = list(reader.fieldnames or [])
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"'{source}' cannot be read as CSV: {error}. Check the path.") from error
-    names = (*required, *optional)
-    if set(required) - set(columns) or set(columns) - set(names) or _repeated(columns):
-        raise InputError(
-            f"'{source}' has the columns {', '.join(columns) or '(none)'}; needed are "
-            f"{', '.join(required)}, each once"
-            + (f", allowed {', '.join(optional)}." if optional else ".")
-        )
-    wide = [f"line {line} has more cells than the header" for line, row in rows if "" in row]
-    raise_problems(f"'{source}' cannot be used", wide)
-    return [(line, {name: row.get(name) or "" for name in names}) for line, row in rows]
 
 
 def _endpoint(broker: Broker) -> str:
@@ -210,7 +178,3 @@ def _address(host: str) -> str | None:
         return str(ipaddress.ip_address(host))
     except ValueError:
         return None
-
-
-def _repeated(values: Iterable[str]) -> list[tuple[str, int]]:
-    return [(value, n) for value, n in Counter(values).items() if n > 1]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.deploy.inventory import inventory_problems, raise_problems
+from meshwright.deploy.inventory import inventory_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
 from meshwright.deploy.plan import Broker, Plan, Route, neighbours
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
@@ -19,6 +19,7 @@ from meshwright.model.publications import Publications
 from meshwright.overlay.demand import make_demand
 from meshwright.patterns.expand import expand
 from meshwright.patterns.filters import PatternIndex, example_names, is_filter, topic_error
+from meshwright.storage.csv_files import raise_problems
 
 QOS = (0, 1, 2)
 COMPLETE = ("relay",)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, frozen
+from meshwright.model.limits import Limits, Links
 from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.storage.digest import pack
 
@@ -43,6 +44,8 @@ class Overlay:
     bounds: Bounds | None = None
     seconds: float = 0.0
     carries: Bools | None = None  # n_subscriptions; False: a leaf of the topic; None: all carry
+    limits: Limits | None = None  # of the nodes, that it was designed within
+    links: Links | None = None  # which pairs may be linked, and who can open connections
     _components: list[Ints] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:

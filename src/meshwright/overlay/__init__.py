@@ -23,6 +23,7 @@ from meshwright.runtime.progress import OnProgress
 
 if TYPE_CHECKING:
     from meshwright.overlay.greedy.rule import Engine
+    from meshwright.overlay.restricted import LimitsGiven, LinksGiven
 
 PUBLISHERS_AS = ("member", "leaf")
 BUDGET_COUNTS = ("all", "gaining")  # which links of minmax a budget ratio is a share of
@@ -54,6 +55,8 @@ def design(
     bounds: FindBounds | None = None,
     carries: Bools | None = None,
     publishers_as: str | None = None,
+    limits: LimitsGiven = None,
+    links: LinksGiven = None,
     **parameters: Any,
 ) -> Overlay:
     """Return the overlay that a method designs: for ``sl``, ``s``, ``l``, ``none`` a SmallWorld.
@@ -87,6 +90,10 @@ def design(
     publishers_as
         ``member`` (the default): a node that only publishes a topic may carry it for others;
         ``leaf``: it may not.
+    limits
+        The most links of nodes, and their roles: a CSV file or rows (docs/limits.md).
+    links
+        Pairs that may or may not be linked: a CSV file or rows (docs/limits.md).
     **parameters
         The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``fingers``, ``seed``, ...
 
@@ -101,7 +108,7 @@ def design(
     >>> world.ring.tolist(), world.fingers.tolist(), world.support
     ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
     """
-    from meshwright.overlay.restricted import check_restrictable, restrict, restricted_engine
+    from meshwright.overlay import restricted as rules
 
     watch = Stopwatch()
     assumed = assumption(instance, assume_publishers)
@@ -115,18 +122,23 @@ def design(
         publishers_as=publishers_as,
         **parameters,
     )
-    restricted = restrict(instance, carries=carries, publishers_as=publishers_as)
+    limits, links = rules.read_limits(limits, instance), rules.read_links(links, instance)
+    restricted = rules.restrict(
+        instance, carries=carries, publishers_as=publishers_as, limits=limits, links=links
+    )
     if restricted.any:
-        check_restrictable(method, budget_ratio=budget_ratio, on_spark=engine is not None)
-        engine = restricted_engine(restricted)
+        rules.check_restrictable(method, budget_ratio=budget_ratio, on_spark=engine is not None)
+        if METHODS[method].budget is None:
+            rules.check_possible(instance, restricted)
+        engine = rules.restricted_engine(restricted)
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
         budget_counts = budget_counts or BUDGET_COUNTS[0]
-        limits = complete_limits(instance, budget_counts, **options)
+        complete = complete_limits(instance, budget_counts, **options)
         for name in _budget_names(method, equal_edges=equal_edges):
-            parameters[name] = _budget(budget_ratio * limits[name])
+            parameters[name] = _budget(budget_ratio * complete[name])
     parameters = fill_parameters(method, parameters)
     if METHODS[method].reports_progress:
         options["on_progress"] = on_progress
@@ -155,7 +167,11 @@ def design(
     else:
         edges, gains = built
         overlay = Overlay(instance, edges, gains, method, parameters, seed)
-    overlay = replace(overlay, seconds=watch.seconds, carries=restricted.carries)
+    overlay = replace(
+        overlay, seconds=watch.seconds, carries=restricted.carries, limits=limits, links=links
+    )
+    if restricted.pairs is not None and METHODS[method].budget is None:
+        rules.refuse_impossible(overlay)
     if not certify:
         return overlay
     if bounds is None:

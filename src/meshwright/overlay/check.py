@@ -19,11 +19,14 @@ from pyspark.sql import SparkSession
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.model.overlay import count_repeated, gains_of
+from meshwright.model.overlay import Overlay, count_joins, count_repeated, gains_of
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.dataset import designed_for, is_small_world, world_findings
+from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
+from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
 from meshwright.overlay.methods import SMALL_WORLDS
+from meshwright.overlay.restricted import restrictions_of
 from meshwright.overlay.topics import evaluate_range, sub_overlays
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import Progress, no_progress
@@ -82,14 +85,21 @@ def check(
                 "says. Make the dataset again."
             )
         instance = designed_for(manifest, instance)
-    n_nodes, n_topics = instance.n_nodes, instance.n_topics
+    n_nodes = instance.n_nodes
     with progress.step("checking the links"):
+        carries, limits, links = read_limit_tables(manifest, instance)
+        restrictions = restrictions_of(carries, limits, links)
         edges = read_table(manifest, "edges")
         u, v, rank, gain = (edges.column(c).to_numpy() for c in ("u", "v", "rank", "gain"))
         findings = _check_edges(u, v, rank, n_nodes)
         if not findings:
             order = np.argsort(rank)
-            findings = _check_order(instance, u[order], v[order], gain[order], manifest["bounds"])
+            links_made = np.column_stack((u, v))[order]
+            overlay_made = Overlay(
+                instance, links_made, gain[order], "", carries=carries, limits=limits, links=links
+            )
+            findings = _check_order(overlay_made, restrictions, manifest["bounds"])
+            findings += limit_findings(manifest, overlay_made)
         property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
@@ -97,7 +107,7 @@ def check(
         degrees = np.bincount(u, minlength=n_nodes) + np.bincount(v, minlength=n_nodes)
         busiest = _largest(degrees)
     with progress.step("searching every topic's sub-overlay"):
-        graph = sub_overlays(instance.nodes, instance.topics, u, v, n_nodes, n_topics)
+        graph = sub_overlays(instance, carries, u, v)
         del edges, u, v, known
         found = _evaluate(spark, graph, directory, part)
     with progress.step("comparing with the manifest"):
@@ -105,7 +115,7 @@ def check(
         apart = np.maximum(found["components"] - 1, 0)
         whole = (found["components"] == 1) & (found["diameter_low"] == found["diameter_high"])
         spread = np.unique_counts(found["diameter_low"][whole])
-        full = int(np.maximum(subscribers - 1, 0).sum())
+        full = count_joins(instance, carries)
         joined = full - int(apart.sum(dtype=np.int64))
         if gain.sum(dtype=np.int64) != joined:
             findings.append(f"the gains of the edges sum to {gain.sum():,}; they join {joined:,}")
@@ -185,19 +195,20 @@ def _check_edges(u: Ints, v: Ints, rank: Ints, n_nodes: int) -> list[str]:
 
 
 def _check_order(
-    instance: Instance, u: Ints, v: Ints, gain: Ints, claimed: Mapping[str, Any] | None
+    overlay: Overlay, restrictions: Restrictions, claimed: Mapping[str, Any] | None
 ) -> list[str]:
     """Return where the gains of edges given by rank are false, and the bounds if any are claimed.
 
     The methods use these kernels too; the tests compare them with naive twins.
     """
-    edges = np.column_stack((u, v))
+    instance, edges = overlay.instance, overlay.edges
     wrong = []
-    different = np.count_nonzero(gains_of(instance, edges) != gain)
+    different = np.count_nonzero(gains_of(instance, edges, overlay.carries) != overlay.gains)
     if different:
         wrong.append(f"{different:,} edges did not join as many topics as their gain says")
     if claimed is not None:
-        wrong += _differences(claimed, asdict(find_bounds(instance, edges)), "the bound ")
+        found = find_bounds(instance, edges, restrictions)
+        wrong += _differences(claimed, asdict(found), "the bound ")
     return wrong
 
 

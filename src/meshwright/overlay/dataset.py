@@ -18,6 +18,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
 from meshwright.overlay.demand import make_demand
+from meshwright.overlay.limits_tables import limit_facts, limit_tables, read_limit_tables
 from meshwright.patterns.expand import expand
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
@@ -33,6 +34,8 @@ def write_overlay(
     with staging(Path(out), "overlay", force=force) as stage:
         for name, columns in _tables(overlay).items():
             write_table(stage.table(name), pa.table(columns))
+        for name, table in limit_tables(overlay).items():
+            write_table(stage.table(name), table)
         return stage.publish(
             {
                 "workload": str(Path(workload).absolute()),
@@ -42,6 +45,7 @@ def write_overlay(
                 "seed": overlay.seed,
                 "seconds": round(overlay.seconds, 3),
                 **_participation(overlay.instance),
+                **limit_facts(overlay),
                 **overlay.certificate(),
             }
         )
@@ -95,8 +99,10 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
     """Return the overlay of a dataset that is open."""
     source = find_input(manifest, "workload", workload)
     table = read_table(manifest, "edges").sort_by("rank")
+    instance = designed_for(manifest, Instance.read(source))
+    carries, limits, links = read_limit_tables(manifest, instance)
     values: dict[str, Any] = {
-        "instance": designed_for(manifest, Instance.read(source)),
+        "instance": instance,
         "edges": np.column_stack((table.column("u").to_numpy(), table.column("v").to_numpy())),
         "gains": table.column("gain").to_numpy(),
         "method": manifest["method"],
@@ -104,6 +110,9 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
         "seed": manifest["seed"],
         "bounds": _read_bounds(manifest),
         "seconds": manifest["seconds"],
+        "carries": carries,
+        "limits": limits,
+        "links": links,
     }
     if not is_small_world(manifest):
         return Overlay(**values)

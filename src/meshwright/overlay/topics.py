@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meshwright.model.instance import Instance
 from meshwright.model.kernels.graphs import group_by_key
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.kernels import topics as kernel
 from meshwright.overlay.kernels.topics import SubOverlays
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.threads import in_parts
 
 EXACT_UP_TO = 20_000  # nodes of a component; above that its diameter might take too long
@@ -27,14 +28,17 @@ class TopicRows:
     diameter_high: Longs
 
 
-def sub_overlays(
-    nodes: Ints, topics: Ints, u: Ints, v: Ints, n_nodes: int, n_topics: int
-) -> SubOverlays:
-    """Return the sub-overlays of pairs (node, topic) and links (u, v)."""
-    sizes = np.bincount(nodes, minlength=n_nodes)
+def sub_overlays(instance: Instance, carries: Bools | None, u: Ints, v: Ints) -> SubOverlays:
+    """Return the sub-overlays of an instance and links (u, v); `carries` None: all carry."""
+    n_nodes, n_topics = instance.n_nodes, instance.n_topics
+    sizes = np.diff(instance.indptr)
     u_owns = sizes[u] <= sizes[v]
     owner, other = np.where(u_owns, u, v), np.where(u_owns, v, u)
-    return SubOverlays(*group_by_key(topics, nodes, n_topics), *group_by_key(owner, other, n_nodes))
+    pointers, members = group_by_key(instance.topics, instance.nodes, n_topics)
+    carrying = np.ones(len(members), np.bool_)
+    if carries is not None:
+        carrying = group_by_key(instance.topics, carries.astype(np.int32), n_topics)[1] > 0
+    return SubOverlays(pointers, members, carrying, *group_by_key(owner, other, n_nodes))
 
 
 def evaluate_range(graph: SubOverlays, first: int, last: int, exact: int = EXACT_UP_TO) -> Longs:
@@ -50,10 +54,9 @@ def topic_rows(overlay: Overlay, most_steps: int = MOST_STEPS) -> TopicRows:
     Diameters are exact up to `EXACT_UP_TO` subscribers, or fewer where a search from each of them
     would take more than `most_steps` in all; the others are bounded.
     """
-    instance = overlay.instance
-    n_nodes, n_topics = instance.n_nodes, instance.n_topics
+    n_topics = overlay.instance.n_topics
     u, v = overlay.edges.T
-    graph = sub_overlays(instance.nodes, instance.topics, u, v, n_nodes, n_topics)
+    graph = sub_overlays(overlay.instance, overlay.carries, u, v)
     links = np.zeros(n_topics, np.int64)
     in_parts(lambda first, last: kernel.count_links(graph, first, last, links), n_topics)
     sizes = np.diff(graph.topic_ptr)

@@ -144,6 +144,9 @@ KINDS = {
         "disconnected list, bounds numbers?",
         {
             "topics": "topic int, subscribers int, components int, connected_share double",
+            "leaves": "node int, topic int",
+            "limits": "node int, max_degree int?, role string?",
+            "links": "u int, v int, allowed string?, dial string?",
             "ring": "position int, node int",
             "fingers": "node int, phase int, finger int",
         },

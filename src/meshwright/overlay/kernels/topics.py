@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.model.kernels.graphs import adjacency
-from meshwright.runtime.arrays import Ints, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.compile import kernel, maker
 
 # The columns of what is evaluated of each topic.
@@ -26,6 +26,7 @@ class SubOverlays(NamedTuple):
 
     topic_ptr: Longs  # [n_topics + 1]
     members: Ints  # [n_subscriptions], those of topic t from topic_ptr[t] on
+    carries: Bools  # [n_subscriptions], beside `members`; False: a leaf of the topic
     owned_ptr: Longs  # [n_nodes + 1]
     owned: Ints  # [n_links], the other ends of u's links from owned_ptr[u] on
 
@@ -70,6 +71,7 @@ def evaluate_topics(graph, exact_up_to, first, last, rows):
     one, other = np.empty(64, np.int32), np.empty(64, np.int32)  # the ends of links, as places
     for t in range(first, last):
         members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        carries = graph.carries[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
         room = 0
         for i in range(len(members)):
             place[members[i]] = i
@@ -81,10 +83,15 @@ def evaluate_topics(graph, exact_up_to, first, last, rows):
             for i in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
                 w = place[graph.owned[i]]
                 one[n], other[n] = place[u], w
-                n += w >= 0  # a link that leaves the topic is overwritten by the next
+                # A link that leaves the topic, or of two leaves, is overwritten by the next.
+                n += w >= 0 and (carries[place[u]] or carries[w])
         for u in members:
             place[u] = -1
-        evaluate_sub_overlay(len(members), one[:n], other[:n], exact_up_to, rows[t - first])
+        row = rows[t - first]
+        if has_double_leaf(carries, one[:n], other[:n]):
+            evaluate_by_carriers(carries, one[:n], other[:n], exact_up_to, row)
+        else:
+            evaluate_sub_overlay(len(members), one[:n], other[:n], exact_up_to, row)
 
 
 @kernel
@@ -175,5 +182,76 @@ def evaluate_sub_overlay(n, one, other, exact_up_to, row):
             low, high = reach, reach if is_tree else 2 * min(far, reach)
         else:
             low = high = diameter_of(pointers, neighbours, members, distance, queue)
+        row[DIAMETER_LOW] = max(row[DIAMETER_LOW], low)
+        row[DIAMETER_HIGH] = max(row[DIAMETER_HIGH], high)
+
+
+@maker
+def has_double_leaf(carries, one, other):
+    """Return whether a leaf has two links: only then a path could pass through it. Reads only."""
+    if carries.all():
+        return False
+    links = np.zeros(len(carries), np.int32)
+    for i in range(len(one)):
+        links[one[i]] += 1
+        links[other[i]] += 1
+    return (links[~carries] > 1).any()
+
+
+@kernel
+def search_by_carriers(carries, pointers, neighbours, start, distance, queue):
+    """As `breadth_first`, but paths pass through carriers only."""
+    distance[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        if not carries[u] and u != start:
+            continue
+        for i in range(pointers[u], pointers[u + 1]):
+            w = neighbours[i]
+            if distance[w] < 0:
+                distance[w] = distance[u] + 1
+                queue[tail] = w
+                tail += 1
+    return tail, distance[queue[tail - 1]]
+
+
+@maker
+def evaluate_by_carriers(carries, one, other, exact_up_to, row):
+    """As `evaluate_sub_overlay`, where leaves have links to several carriers.
+
+    A component is one of carriers with the leaves that are linked to it, or a leaf alone. The
+    diameter is that of the components; above `exact_up_to` nodes it is bounded as there.
+    """
+    n = len(carries)
+    pointers, neighbours = adjacency(n, one, other)
+    seen = np.zeros(n, np.bool_)
+    distance = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    row[:] = 0
+    for start in range(n):
+        if seen[start] or (not carries[start] and pointers[start] < pointers[start + 1]):
+            continue
+        size, far = search_by_carriers(carries, pointers, neighbours, start, distance, queue)
+        row[COMPONENTS] += 1
+        row[LARGEST] = max(row[LARGEST], size)
+        members = queue[:size].copy()
+        for v in members:
+            seen[v] = True
+            distance[v] = -1
+        low, high = far, 2 * far
+        if size <= exact_up_to:
+            inside = np.zeros(n, np.bool_)
+            for v in members:
+                inside[v] = True
+            for v in members:
+                reached, _ = search_by_carriers(carries, pointers, neighbours, v, distance, queue)
+                for w in queue[:reached]:
+                    if inside[w]:  # a leaf reaches other components too
+                        low = max(low, distance[w])
+                    distance[w] = -1
+            high = low
         row[DIAMETER_LOW] = max(row[DIAMETER_LOW], low)
         row[DIAMETER_HIGH] = max(row[DIAMETER_HIGH], high)
