@@ -150,3 +150,39 @@ def topic_diameter(interest: Interest, rules: Rules, edges: list[Edge], topic: i
                 far += bool(ring)
             longest = max(longest, far)
     return longest
+
+
+def lost_without(
+    interest: Interest, rules: Rules, edges: list[Edge], node: int, sends: set, wants: set
+) -> tuple[int, int]:
+    """Count the topics and deliveries among others that depend on a node.
+
+    `sends` and `wants` are pairs (node, topic); a leaf has its first link to a carrier only.
+    """
+    topics = deliveries = 0
+    for topic in all_topics(interest):
+        carry = carriers(interest, rules, topic)
+        leaves = {v for v, t in rules.leaves if t == topic}
+        kept = [e for e in edges if set(e) <= carry]
+        for leaf in leaves:
+            first = [e for e in edges if leaf in e and carry & set(e)][:1]
+            kept += first
+        members = carry | leaves
+        without = [e for e in kept if node not in e]
+        pairs = [
+            (p, s)
+            for p in members - {node}
+            for s in members - {node, p}
+            if (p, topic) in sends and (s, topic) in wants
+        ]
+        lost = sum(has_path(kept, p, s) and not has_path(without, p, s) for p, s in pairs)
+        topics += node in members and lost > 0
+        deliveries += lost if node in members else 0
+    return topics, deliveries
+
+
+def has_path(edges: list[Edge], one: int, other: int) -> bool:
+    reached, left = {one}, list(edges)
+    while more := [e for e in left if (e[0] in reached) != (e[1] in reached)]:
+        reached |= {v for e in more for v in e}
+    return other in reached

@@ -195,6 +195,17 @@ def print_limits(manifest: Manifest) -> None:
         print(f"the bounds leave out: {', '.join(ignored)}")
 
 
+def print_dependence(manifest: Manifest) -> None:
+    """Print whether the plan is a star, and what most depends on."""
+    from textwrap import fill
+
+    from meshwright.overlay.dependence import Dependence
+
+    if (found := manifest.get("dependence")) is not None:
+        for sentence in Dependence(**found).sentences():
+            print(fill(sentence, 80, break_long_words=False, break_on_hyphens=False))
+
+
 def print_overlay(out: Path, manifest: Manifest) -> None:
     """Print the measures of an overlay, and bounds that no overlay can beat."""
     connected, support, bounds = manifest["connected"], manifest["support"], manifest["bounds"]
@@ -223,6 +234,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     show.print_table(("", "value", "bound", "gap"), rows)
     print(publishers_line(manifest))
     print_limits(manifest)
+    print_dependence(manifest)
     if connected:
         print("every topic's subscribers are joined without relays")
         return

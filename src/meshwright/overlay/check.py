@@ -22,6 +22,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay, count_joins, count_repeated, gains_of
 from meshwright.overlay.bounds import find_bounds
 from meshwright.overlay.dataset import designed_for, is_small_world, world_findings
+from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
 from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
@@ -100,6 +101,7 @@ def check(
             )
             findings = _check_order(overlay_made, restrictions, manifest["bounds"])
             findings += limit_findings(manifest, overlay_made)
+            findings += _check_dependence(manifest, overlay_made)
         property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
@@ -210,6 +212,14 @@ def _check_order(
         found = find_bounds(instance, edges, restrictions)
         wrong += _differences(claimed, asdict(found), "the bound ")
     return wrong
+
+
+def _check_dependence(manifest: Manifest, overlay: Overlay) -> list[str]:
+    """Return where the manifest is wrong about the node that most depends on, if it names one."""
+    claimed, found = manifest.get("dependence"), find_dependence(overlay)
+    if not isinstance(claimed, dict) or found is None:
+        return []
+    return _differences(claimed, found.as_dict(), "of dependence ")
 
 
 def _check_topics(manifest: Manifest, subscribers: Longs, found: dict[str, Ints]) -> list[str]:

@@ -18,6 +18,7 @@ from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
 from meshwright.overlay.demand import make_demand
+from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.limits_tables import limit_facts, limit_tables, read_limit_tables
 from meshwright.patterns.expand import expand
 from meshwright.runtime.arrays import Ints, Longs
@@ -46,6 +47,7 @@ def write_overlay(
                 "seconds": round(overlay.seconds, 3),
                 **_participation(overlay.instance),
                 **limit_facts(overlay),
+                "dependence": found.as_dict() if (found := find_dependence(overlay)) else None,
                 **overlay.certificate(),
             }
         )

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance, subscribers_of
-from meshwright.model.overlay import Overlay
+from meshwright.model.overlay import Overlay, count_joins
+from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import TopicRows, topic_rows
 from meshwright.report.distributions import box, knee, rounded, short, summary, thin
@@ -52,6 +53,7 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "created": manifest.created,
         "headline": headline(overlay),
         "certificate": certificate(overlay),
+        "dependence": dependence(overlay),
         "degree": degree_facts(overlay),
         "support_curve": support_curve(overlay),
         "topics": {
@@ -168,6 +170,14 @@ def certificate(overlay: Overlay) -> dict[str, Any]:
     }
 
 
+def dependence(overlay: Overlay) -> dict[str, Any] | None:
+    """Return what most depends on, as facts and in sentences."""
+    found = find_dependence(overlay)
+    if found is None:
+        return None
+    return {**found.as_dict(), "share": short(found.share), "sentences": found.sentences()}
+
+
 def degree_facts(overlay: Overlay) -> dict[str, Any]:
     """Return the distribution of links per node, each node's, and the busiest nodes."""
     degrees = overlay.degrees
@@ -183,7 +193,7 @@ def degree_facts(overlay: Overlay) -> dict[str, Any]:
 
 def support_curve(overlay: Overlay) -> dict[str, Any]:
     """Return support against links in the order added, its knee, and where it reaches 80%."""
-    full = overlay.instance.n_subscriptions - len(np.unique(overlay.instance.topics))
+    full = count_joins(overlay.instance, overlay.carries)
     gained = np.concatenate(([0], np.cumsum(overlay.gains, dtype=np.int64)))
     support = gained / full if full else np.ones(len(gained))
     at, height = knee(support)

@@ -1,0 +1,126 @@
+"""What each node's failure would cost: the deliveries, topic by topic, that pass through it alone.
+
+Tarjan, "Depth-first search and linear graph algorithms", 1972: a search gives each node the
+earliest one that its subtree reaches without it; a child whose subtree reaches nothing earlier is
+cut off when the node fails.
+"""
+
+import numpy as np
+
+from meshwright.model.kernels.graphs import adjacency
+from meshwright.runtime.compile import maker
+
+TOPICS, DELIVERIES = 0, 1  # rows of `lost`
+
+
+@maker
+def count_lost(graph, rank, sends, wants, first, last):
+    """Return int64[2, n_nodes]: the topics and the deliveries among others that each node decides.
+
+    Of the topics first..last-1. `rank` is the place of each owned link in the order added; `sends`
+    and `wants` are flags beside `graph.members`. A leaf counts with its first link to a carrier.
+    """
+    n_nodes = len(graph.owned_ptr) - 1
+    lost = np.zeros((2, n_nodes), np.int64)
+    place = np.full(n_nodes, -1, np.int32)
+    for t in range(first, last):
+        begin, end = graph.topic_ptr[t], graph.topic_ptr[t + 1]
+        members, carries = graph.members[begin:end], graph.carries[begin:end]
+        room = 0
+        for i in range(len(members)):
+            place[members[i]] = i
+            room += graph.owned_ptr[members[i] + 1] - graph.owned_ptr[members[i]]
+        ends = np.empty((3, room), np.int64)  # both ends of each link, as places, and its rank
+        n = 0
+        for u in members:
+            for k in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
+                w = place[graph.owned[k]]
+                if w >= 0 and (carries[place[u]] or carries[w]):
+                    ends[0, n], ends[1, n], ends[2, n] = place[u], w, rank[k]
+                    n += 1
+        for u in members:
+            place[u] = -1
+        kept = keep_first_carriers(carries, ends[:, :n])
+        pointers, neighbours = adjacency(len(members), ends[0, :kept], ends[1, :kept])
+        found = lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
+        for i in range(len(members)):
+            lost[TOPICS, members[i]] += found[i] > 0
+            lost[DELIVERIES, members[i]] += found[i]
+    return lost
+
+
+@maker
+def keep_first_carriers(carries, ends):
+    """Move links between carriers, and the first link of each leaf, to the front; count them."""
+    first = np.full(len(carries), -1, np.int64)  # the rank of each leaf's first link
+    for k in range(ends.shape[1]):
+        for side in range(2):
+            i = ends[side, k]
+            if not carries[i] and (first[i] < 0 or ends[2, k] < first[i]):
+                first[i] = ends[2, k]
+    kept = 0
+    for k in range(ends.shape[1]):
+        one, other, rank = ends[0, k], ends[1, k], ends[2, k]
+        if (carries[one] or first[one] == rank) and (carries[other] or first[other] == rank):
+            ends[0, kept], ends[1, kept] = one, other
+            kept += 1
+    return kept
+
+
+@maker
+def lost_in_topic(pointers, neighbours, sends, wants):
+    """Return int64[n]: the pairs of a sender and one that wants that each node's failure parts.
+
+    Pairs with the node itself do not count, nor do those that have no path anyway.
+    """
+    n = len(pointers) - 1
+    lost = np.zeros(n, np.int64)
+    number = np.full(n, -1, np.int64)  # in the order found
+    reach = np.empty(n, np.int64)  # the earliest that a subtree reaches, by number
+    parent = np.full(n, -1, np.int64)
+    following = pointers[:-1].copy()
+    below = np.empty((2, n), np.int64)  # senders and wanters in the subtree
+    cut = np.zeros((3, n), np.int64)  # of subtrees cut off: senders, wanters, their products
+    stack, order = np.empty(n, np.int64), np.empty(n, np.int64)
+    n_found = 0
+    for root in range(n):
+        if number[root] >= 0:
+            continue
+        begin, top = n_found, 0
+        stack[0] = root
+        number[root] = reach[root] = n_found
+        order[n_found] = root
+        n_found += 1
+        below[0, root], below[1, root] = sends[root], wants[root]
+        while top >= 0:
+            v = stack[top]
+            if following[v] < pointers[v + 1]:
+                w = neighbours[following[v]]
+                following[v] += 1
+                if number[w] < 0:
+                    parent[w] = v
+                    number[w] = reach[w] = n_found
+                    order[n_found] = w
+                    n_found += 1
+                    below[0, w], below[1, w] = sends[w], wants[w]
+                    top += 1
+                    stack[top] = w
+                elif w != parent[v]:
+                    reach[v] = min(reach[v], number[w])
+                continue
+            top -= 1
+            up = parent[v]
+            if up >= 0:
+                reach[up] = min(reach[up], reach[v])
+                below[0, up] += below[0, v]
+                below[1, up] += below[1, v]
+                if reach[v] >= number[up]:
+                    cut[0, up] += below[0, v]
+                    cut[1, up] += below[1, v]
+                    cut[2, up] += below[0, v] * below[1, v]
+        for k in range(begin, n_found):
+            v = order[k]
+            senders, wanters = below[0, root] - sends[v], below[1, root] - wants[v]
+            rest = (senders - cut[0, v]) * (wanters - cut[1, v])
+            lost[v] = senders * wanters - cut[2, v] - rest
+    return lost
