@@ -1,6 +1,7 @@
 """A plan merged into brokers that have an operator: listeners, users and rights of their own."""
 
 import os
+import re
 import subprocess
 import threading
 
@@ -9,6 +10,7 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from meshwright.deploy import Broker, check_installed, merge, plan, read_plan, write_conf
+from meshwright.deploy.installed import Files, read_installed
 from meshwright.deploy.inventory import hash_password
 from meshwright.deploy.lab.processes import (
     LOG,
@@ -22,6 +24,7 @@ from meshwright.deploy.lab.processes import (
     wait_until,
 )
 from tests.deploying import overlay_of
+from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto
 
 pytestmark = needs_mosquitto
@@ -210,3 +213,84 @@ def test_an_operators_brokers_take_a_plan_and_the_next_one(hosts, tmp_path):
     bob, again = hosts.client("a", user="bob"), hosts.client("a", 1, user="bob", websockets=True)
     bob.publish("bob/note", "hello")
     assert wait_until(lambda: "bob/note hello" in again.got, SECONDS)
+
+
+def test_the_command_line_shows_merges_and_checks(hosts, tmp_path, monkeypatch, capsys):
+    def run(*words):
+        return run_in_process(monkeypatch, capsys, "deploy", *map(str, words))
+
+    conf = deploy(hosts, tmp_path / "conf", {"x": "abc"}, [("a", "b"), ("b", "c")])
+    own = hosts.place / "a"
+    before = {path: path.read_bytes() for path in own.rglob("*") if path.is_file()}
+    words = ("merge", conf / "a", "--into", own / "mosquitto.conf")
+    code, out, err = run(*words, "--dry-run")
+    assert (code, err) == (0, "")
+    assert "+connection b\n" in out
+    assert "+remote_password ...\n" in out
+    assert "+mesh-a:...\n" in out
+    assert "secret of" not in out
+    assert "$7$" not in out
+    assert out.endswith("broker a: nothing was written; leave out --dry-run to do it\n")
+    assert {path: path.read_bytes() for path in own.rglob("*") if path.is_file()} == before
+    code, out, _ = run(*words)
+    assert code == 0
+    assert f"written {own}/conf.d/meshwright.conf\n" in out
+    assert out.endswith("next: restart the broker\n")
+    assert run(*words)[:2] == (0, "broker a: nothing changes\n")
+    check = ("check", conf, "--installed", f"a={own}/mosquitto.conf")
+    assert run(*check)[0] == 0
+    with (own / "mosquitto.conf").open("a") as file:
+        file.write("connection mine\naddress cloud.example\ntopic # out 1\n")
+    code, _, err = run(*check)
+    assert code == 1
+    assert "the bridge 'mine'" in err
+    assert run("check", conf)[0] == 0  # what we wrote is as it was
+    code, _, err = run(*words)
+    assert code == 1
+    assert "nothing was written" in err
+
+
+def started_log(place, lines, done):
+    """Start a broker in a directory until its log says something; return the log."""
+    port = free_ports(1)[0]
+    user = "user root\n" if os.geteuid() == 0 else ""
+    (place / "mosquitto.conf").write_text(f"{user}listener {port} 127.0.0.1\n{lines}")
+    process = start_broker(find_mosquitto(), place)
+    try:
+        text = (place / LOG).read_text
+        assert wait_until(lambda: done in text() or not process.runs(), SECONDS)
+        return text()
+    finally:
+        stop([process])
+
+
+def test_files_are_included_in_the_order_that_this_mosquitto_takes(tmp_path):
+    (tmp_path / "d" / "deeper").mkdir(parents=True)
+    for name in ("b.conf", "A.conf", ".h.conf", "x.txt", "10.conf", "9.conf", "z.CONF", "C.conf"):
+        (tmp_path / "d" / name).write_text("include_dir d/deeper\n")
+    (tmp_path / "d" / "deeper" / "no.conf").write_text("no such option\n")
+    log = started_log(tmp_path, "include_dir d\n", "running")
+    taken = re.findall(r"Loading config file d/(\S+)", log)
+    names = Files(tmp_path, "/").included("d")
+    assert taken == [name.removeprefix("/d/") for name in names]
+
+
+def test_this_mosquitto_loses_a_bridge_line_below_an_include_that_adds_a_bridge(tmp_path):
+    """The reason to refuse it: should a later Mosquitto keep the line, this test will say so."""
+    (tmp_path / "d").mkdir()
+    bridge = "connection {}\naddress 127.0.0.1:1\ntopic {} out 1\n"
+    (tmp_path / "d" / "ours.conf").write_text(bridge.format("ours", "x"))
+    mine = bridge.format("mine", "y") + "include_dir d\ntopic z out 1\n"
+    log = started_log(tmp_path, f"log_type all\n{mine}", "running")
+    assert "doing local SUBSCRIBE on topic y" in log
+    assert "doing local SUBSCRIBE on topic z" not in log
+    found = read_installed(Files(tmp_path, "/"), "/mosquitto.conf")
+    assert [option.value for option in found.lost] == ["z out 1"]
+
+
+def test_this_mosquitto_passwd_drops_the_users_of_a_file_with_comments(tmp_path):
+    """The reason for no marks there: should a later one keep them, this test will say so."""
+    users = tmp_path / "users"
+    users.write_text(f"# begin\nalice:{hash_password('x')}\n# end\n")
+    subprocess.run(["mosquitto_passwd", "-b", users, "bob", "y"], check=False, capture_output=True)
+    assert "alice" not in users.read_text()

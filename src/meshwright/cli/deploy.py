@@ -45,8 +45,10 @@ def mosquitto(
     lock_down: bool = Option(
         False, "--lock-down", help="Own clients may use only the topics of the plan."
     ),
-    log: str = Option(
-        "subscriptions", help="What brokers log: none, subscriptions, or publications too."
+    log: str | None = Option(
+        None,
+        help="What brokers log: none, subscriptions, or publications too, a line for each message. "
+        "[default: publications if the workload has some]",
     ),
     workload: Workload = None,
     force: Force = False,
@@ -75,7 +77,11 @@ def mosquitto(
             skip_unsupported=skip_unsupported,
         )
     with progress.step("writing and checking"):
-        facts = write_conf(made, out, layout=layout, lock_down=lock_down, log=log, force=force)
+        # The next plan is made from these logs: they must tell what this one was made from.
+        told = "publications" if loaded.instance.n_publications else "subscriptions"
+        facts = write_conf(
+            made, out, layout=layout, lock_down=lock_down, log=log or told, force=force
+        )
     summary = {**made.summary(), "lock_down": lock_down}
     if json:
         show.print_json({"conf": str(out), **summary, "created": facts["created"]})
@@ -265,8 +271,8 @@ def print_change(_after: Path, change: Change) -> None:
         "reloaded": len(change.reloaded),
     }
     show.print_facts(None, facts)
-    print("Follow this order. Put a broker's new files in place at its step; for SIGHUP only")
-    print("acl and passwd, as the broker may restart before its turn.")
+    print("Follow this order. Put a broker's new files in place at its step (deploy merge); for")
+    print("SIGHUP only users and rights (--users-only): it may restart before its turn.")
     rows = [
         (i, ACTIONS.get(step.action, step.action), step.node)
         for i, step in enumerate(change.steps, 1)
