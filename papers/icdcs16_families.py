@@ -35,7 +35,14 @@ from papers.partial_grids import (
     by_topics,
     draw_families,
 )
-from papers.reasons import MORE_EDGES, SIZES_AND_TOPICS, SPREAD_OF_SIZES, STEEP_SIZES
+from papers.reasons import (
+    LEAST_STEP,
+    MORE_EDGES,
+    MORE_TO_JOIN,
+    SIZES_AND_TOPICS,
+    SPREAD_OF_SIZES,
+    STEEP_SIZES,
+)
 
 
 class SizeLaw(NamedTuple):
@@ -127,7 +134,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     "Support falls with |T| for all methods",
                     "decreases",
                     trends("workload_topics", dict.fromkeys(FAMILIES, False)),
-                    law.why_topics,
+                    LEAST_STEP,
                     at_default=True,
                     kind=Kind.ORDERING,
                 ),
@@ -154,7 +161,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     "Zipf, for all methods",
                     "rises, falls",
                     trends("middle", {"expo": True, "zipf": False, "unif": True}),
-                    law.why,
+                    MORE_TO_JOIN,
                     at_default=True,
                     kind=Kind.ORDERING,
                 ),

@@ -66,17 +66,25 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
                 seeds=seeds,
                 below=not at_paper_size,
                 verdict=found,
-                why=_reason(claim, found, evidence, "its cells are part of --full only."),
+                why=_reason(
+                    claim, found, _short(found, evidence), "its cells are part of --full only."
+                ),
                 other=_other(experiment, claim),
             )
         )
     return tuple(entries)
 
 
-def _reason(claim: Claim, found: str, evidence: Evidence | None, not_run: str) -> str:
+def _short(found: str, evidence: Evidence | None) -> bool:
+    """Return whether a row would be close at the paper's size and on enough seeds, too."""
+    return found == CLOSE and verdict(evidence, at_paper_size=True) == CLOSE
+
+
+def _reason(claim: Claim, found: str, short: bool, not_run: str) -> str:
     """Return the reason that a row gives; `not_run` is that of a row without a result.
 
-    An ordering that would be close at the paper's size, too, needs one as one that differs does.
+    An ordering that is close, and not for its size or seeds (`short`), needs one as one that
+    differs does.
     """
     if found == NOT_RUN:
         return not_run
@@ -84,7 +92,6 @@ def _reason(claim: Claim, found: str, evidence: Evidence | None, not_run: str) -
         return claim.why
     if found == DIFFERS:
         return claim.why or UNEXPLAINED
-    short = found == CLOSE and verdict(evidence, at_paper_size=True) == CLOSE
     return claim.why if short and claim.kind == Kind.ORDERING else ""
 
 
@@ -154,7 +161,9 @@ def refresh(entries: Sequence[Entry]) -> list[Entry]:
                 enough = old.seeds >= FULL_SEEDS
                 now = verdict(old.evidence, at_paper_size=not old.below, enough_seeds=enough)
             untold = old.why or "its row is newer than the last run."
-            why = _reason(claim, now, old.evidence, untold)
+            firm = not old.below and old.seeds >= FULL_SEEDS
+            short = now == CLOSE and firm if old.words_only else _short(now, old.evidence)
+            why = _reason(claim, now, short, untold)
             what = experiment.what
             other = _other(experiment, claim)
             found.append(
