@@ -14,6 +14,7 @@ from meshwright.deploy.plan import Broker, Plan, Route, neighbours
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Instance, row_pointers, subscribers_of
+from meshwright.model.limits import Links
 from meshwright.model.overlay import Overlay
 from meshwright.model.publications import Publications
 from meshwright.overlay.demand import make_demand
@@ -60,7 +61,8 @@ def plan(
         )
     skipped = {t for t, name in enumerate(instance.topic_names) if name in wrong_topics}
     edges = overlay.edge_list()
-    forest = grow_trees(instance, edges, tree, relay=complete == "relay")
+    leaves = leaves_of(overlay, instance)
+    forest = grow_trees(instance, edges, tree, relay=complete == "relay", leaves=leaves)
     for t in skipped:
         forest.disconnected.pop(t, None)
     if forest.disconnected:
@@ -73,7 +75,8 @@ def plan(
     published = [(node, t) for node, t in published if t not in skipped]
     carried, added = attach_publishers(forest, roles, edges, published)
     carried = [[] if t in skipped else tree for t, tree in enumerate(carried)]
-    links = orient(carried)
+    refuse_transit(instance, carried, leaves)
+    links = orient(carried, overlay.links)
     dialled = [[links[edge] for edge in edges] for edges in carried]
     by_node = {broker.node: broker for broker in brokers}
     return Plan(
@@ -242,13 +245,59 @@ def attach_publishers(
     return [tree + sorted(ends) for tree, ends in zip(forest.trees, leaves, strict=True)], added
 
 
-def orient(carried: Iterable[Iterable[Edge]]) -> dict[Edge, Edge]:
-    """Return each used link as (from, to): the end with fewer links dials, then the smaller id."""
+def leaves_of(overlay: Overlay, instance: Instance) -> set[tuple[int, int]]:
+    """Return the leaves of topics, (node, topic), in the instance that trees are grown for.
+
+    In a topic that the overlay was not designed for, the nodes of role leaf are leaves.
+    """
+    if overlay.carries is None:
+        return set()
+    designed, names = overlay.instance, list(instance.topic_names)
+    known = {name: t for t, name in enumerate(designed.topic_names)}
+    leaf = ~overlay.carries
+    listed = set(zip(designed.nodes[leaf].tolist(), designed.topics[leaf].tolist(), strict=True))
+    everywhere = set()
+    if overlay.limits is not None:
+        everywhere = set(np.flatnonzero(overlay.limits.is_leaf).tolist())
+    pairs = zip(instance.nodes.tolist(), instance.topics.tolist(), strict=True)
+    return {
+        (node, t)
+        for node, t in pairs
+        if ((node, known[names[t]]) in listed if names[t] in known else node in everywhere)
+    }
+
+
+def refuse_transit(
+    instance: Instance, carried: Sequence[Iterable[Edge]], leaves: Iterable[tuple[int, int]]
+) -> None:
+    """Raise InputError if the tree of a topic passes through one of its leaves."""
+    links = [Counter(node for edge in edges for node in edge) for edges in carried]
+    wrong = [
+        f"the tree of {instance.topic_names[t]!r} passes through {instance.node_names[node]!r}"
+        for node, t in sorted(leaves)
+        if links[t][node] > 1
+    ]
+    raise_problems(
+        "leaves would carry topics for others: filters that overlap share a tree here, or relays "
+        "and further publishers need one. Give these nodes another role, or design without filters",
+        wrong,
+    )
+
+
+def orient(carried: Iterable[Iterable[Edge]], links: Links | None = None) -> dict[Edge, Edge]:
+    """Return each used link as (from, to): the end with fewer links dials, then the smaller id.
+
+    Where `links` say that one end can dial, that one does.
+    """
     # The dialling end keeps messages to send while a link is down, and an outer broker can usually
     # reach an inner one but not the other way round.
     used = {edge for edges in carried for edge in edges}
     degree = Counter(node for edge in used for node in edge)
-    return {(u, v): (v, u) if degree[v] < degree[u] else (u, v) for u, v in sorted(used)}
+    found = {(u, v): (v, u) if degree[v] < degree[u] else (u, v) for u, v in sorted(used)}
+    for u, v in found if links is not None else ():
+        if links is not None and (able := links.diallers(u, v)) and len(able) == 1:
+            found[u, v] = (u, v) if able[0] == u else (v, u)
+    return found
 
 
 def routes_of(

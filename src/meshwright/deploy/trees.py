@@ -44,15 +44,23 @@ class TreesConflict(Exception):  # noqa: N818 - a signal inside this file
     """Trees of crossing filters close a cycle: the filters share one when trees are grown again."""
 
 
-def grow_trees(instance: Instance, edges: Iterable[Edge], tree: str, *, relay: bool) -> Forest:
+def grow_trees(
+    instance: Instance,
+    edges: Iterable[Edge],
+    tree: str,
+    *,
+    relay: bool,
+    leaves: Iterable[tuple[int, int]] = (),
+) -> Forest:
     """Return a tree for each topic of an expanded instance, on the links of an overlay.
 
     With `relay`, subscribers that the topic's own sub-overlay does not connect are reached through
-    other nodes; without, they are listed in `disconnected`.
+    other nodes; without, they are listed in `disconnected`. `leaves` are (node, topic): such a node
+    gets one link to a carrier in the topic's tree, the first of `edges`, so it passes nothing on.
     """
     if tree not in TREES:
         raise unknown_choice("tree", tree, TREES)
-    grower = _Grower(instance, edges, tree, relay=relay)
+    grower = _Grower(instance, edges, tree, relay=relay, leaves=leaves)
     while True:
         with suppress(TreesConflict):
             return grower.grow()
@@ -65,9 +73,22 @@ class _Grower:
     may pass through nodes that do not want the topic.
     """
 
-    def __init__(self, instance: Instance, edges: Iterable[Edge], tree: str, *, relay: bool):
+    def __init__(
+        self,
+        instance: Instance,
+        edges: Iterable[Edge],
+        tree: str,
+        *,
+        relay: bool,
+        leaves: Iterable[tuple[int, int]] = (),
+    ):
         self.n_nodes = instance.n_nodes
-        self.edges = sorted(edges)
+        given = list(edges)
+        self.edges = sorted(given)
+        self.rank = {edge: i for i, edge in enumerate(given)}
+        self.leaves: dict[int, set[int]] = {}  # topic -> its leaves
+        for node, topic in leaves:
+            self.leaves.setdefault(topic, set()).add(node)
         self.edge_id = {edge: i for i, edge in enumerate(self.edges)}
         self.ends = np.array(self.edges, np.int64).reshape(-1, 2)
         self.balanced = tree == "balanced"
@@ -152,6 +173,8 @@ class _Grower:
         else:
             nodes |= _nodes(forced)
             links = self.induced(nodes)
+        if len(topics) == 1:
+            links = self.without_transit(topics[0], links, forced)
         whole = self.spanning(sorted(nodes), links, forced)
         for t in topics:
             wanted = self.subscribers[t]
@@ -173,6 +196,23 @@ class _Grower:
                     self.disconnected[t] = sorted(missing)
             inner = _nodes(edge for w in self.nearest.get(t, ()) for edge in self.trees[w])
             self.trees[t] = whole if len(nodes) == len(wanted) else pruned(whole, inner | {*wanted})
+
+    def without_transit(self, topic: int, links: Array, forced: set[Edge]) -> Array:
+        """Return the links with one to a carrier for each leaf of a topic, and the forced ones."""
+        leaves = self.leaves.get(topic)
+        if not leaves:
+            return links
+        chosen = {node: edge for edge in forced for node in edge if node in leaves}
+        edges = [self.edges[i] for i in links.tolist()]
+        for edge in sorted(edges, key=self.rank.__getitem__):
+            ends = [node for node in edge if node in leaves]
+            if len(ends) == 1:
+                chosen.setdefault(ends[0], edge)
+        kept = [
+            edge in forced or all(chosen.get(node) == edge for node in edge if node in leaves)
+            for edge in edges
+        ]
+        return links[np.array(kept, np.bool_)]
 
     def induced(self, nodes: set[int]) -> Array:
         """Return the places of the edges between the nodes."""
