@@ -7,6 +7,7 @@ that can carry a message of the plan, or stop one: another bridge is an error, t
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from meshwright.deploy.installed import (
@@ -123,13 +124,11 @@ def other_bridges(plan: Plan, hosts: Mapping[str, Installed]) -> list[str]:
             if is_ours(bridge):
                 continue
             named = f"{node!r}: the bridge {bridge.name!r} of '{bridge.file}'"
-            to = ends.get(bridge.addresses[0], bridge.addresses[0]) if bridge.addresses else ""
-            if to == node:
+            others = {ends.get(address, address) for address in bridge.addresses}
+            if node in others:
                 wrong.append(f"{named} dials its own broker. Remove it.")
             for line in bridge.lines:
-                names = (
-                    {line.local, line.remote} if to in hosts or to in plan.nodes else {line.local}
-                )
+                names = {line.local} if others.isdisjoint(plan.nodes) else {line.local, line.remote}
                 hit = next((hit for name in sorted(names) for hit in index.overlapping(name)), None)
                 if hit is not None:
                     wrong.append(
@@ -137,11 +136,11 @@ def other_bridges(plan: Plan, hosts: Mapping[str, Installed]) -> list[str]:
                         "a message could go in circles, or arrive twice. Remove that line."
                     )
                 else:
-                    ways = sorted({line.local, line.remote})
-                    carriers += [Carrier(node, to, i, way, line.direction) for way in ways]
+                    ways = product(sorted(others - {node}), sorted({line.local, line.remote}))
+                    carriers += [Carrier(node, to, i, way, line.direction) for to, way in ways]
     patterns = {carrier.pattern for carrier in carriers}
     for name, here in carried(carriers, representative_names(patterns)):
-        if cycle := find_cycle([c for c in here if c.at != c.to]):
+        if cycle := find_cycle(here):
             links = ", ".join(f"{c.at!r} - {c.to!r}" for c in cycle)
             wrong.append(f"{name!r} goes in circles over bridges of your own: {links}")
     return wrong

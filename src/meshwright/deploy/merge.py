@@ -24,6 +24,7 @@ from meshwright.deploy.installed import (
 )
 from meshwright.deploy.mosquitto import any_topic
 from meshwright.deploy.plan import LAYOUTS, Plan, read_plan
+from meshwright.deploy.read import read_broker
 from meshwright.errors import CheckError, InputError
 
 BRIDGES_FILE = LAYOUTS["include"]
@@ -77,7 +78,7 @@ def merge(
     Raise CheckError, and write nothing, if the result could loop or refuse a bridge.
     """
     source = Path(piece).resolve()
-    plan = read_plan(source.parent)
+    plan = read_plan(source.parent, only=source.name)
     node = next((n for n, name in plan.directories.items() if name == source.name), None)
     if node is None:
         raise InputError(f"'{piece}' is not a broker's directory of '{source.parent}'.")
@@ -86,6 +87,7 @@ def merge(
             f"'{source.parent}' has the layout {plan.layout}, which replaces a broker's files. "
             "Deploy with --layout include to merge."
         )
+    read_broker(source.parent, plan, node)  # refuses lines that we do not write
     files, main = host_files(into, root, start)
     installed = read_installed(files, main)
     changes = merged_files(read_piece(source, plan, node), installed, plan, node, users_only)

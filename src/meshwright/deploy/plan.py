@@ -365,8 +365,8 @@ class Plan:
         }
 
 
-def read_plan(conf: Path) -> Plan:
-    """Return the plan of a configuration directory, or raise InputError with what is wrong."""
+def read_plan(conf: Path, only: str | None = None) -> Plan:
+    """Return the plan of a configuration, of which one directory may do, or raise InputError."""
     path = conf / FILE
     if not path.is_file():
         raise InputError(
@@ -389,7 +389,8 @@ def read_plan(conf: Path) -> Plan:
         raise InputError(f"'{path}' is damaged: {error}. Deploy again.") from error
     places = plan.directories.items()
     file = LAYOUTS[plan.layout]
-    missing = [node for node, place in places if not (conf / place / file).is_file()]
+    needed = [(node, place) for node, place in places if only in (None, place)]
+    missing = [node for node, place in needed if not (conf / place / file).is_file()]
     if missing:
         raise InputError(
             f"'{conf}' has no {file} for {len(missing)} of its brokers "
