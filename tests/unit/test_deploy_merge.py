@@ -1,11 +1,12 @@
 """A plan beside an operator's own configuration: merged, merged again, judged."""
 
+import shutil
 import stat
 
 import pytest
 
 from meshwright.deploy import check_installed, merge, read_conf, read_plan
-from meshwright.deploy.installed import Files, read_installed
+from meshwright.deploy.installed import Files, host_files, read_installed
 from meshwright.errors import CheckError, InputError
 from tests.deploying import brokers_of, deployed, overlay_of
 
@@ -356,3 +357,45 @@ def test_the_two_layouts_mean_the_same(tmp_path, deploy):
     for node, broker in include.brokers.items():
         assert broker.bridges == whole.brokers[node].bridges
         assert broker.acl == whole.brokers[node].acl
+
+
+@pytest.mark.parametrize(
+    "main", [MAIN, "listener 20001\nallow_anonymous true\n"], ids=["with users", "without"]
+)
+def test_a_broker_that_leaves_the_mesh_is_as_it_was(host, deploy, main):
+    (host / "mosquitto.conf").write_text(main)
+    (host / "users").write_text(USERS + "\n")
+    before = contents(host)
+    conf = deploy("conf")
+    merge(conf / "b", host)
+    done = merge(conf / "b", host, remove=True)
+    assert done.restart
+    # Files that were made for it stay, empty: nothing names them.
+    assert {name: text for name, text in contents(host).items() if text} == before
+    assert merge(conf / "b", host, remove=True).changes == ()
+
+
+def test_users_that_the_operator_added_to_our_files_keep_them(host, deploy):
+    (host / "mosquitto.conf").write_text("listener 20001\nallow_anonymous false\n")
+    conf = deploy("conf")
+    merge(conf / "b", host)
+    with (host / "meshwright.passwd").open("a") as file:
+        file.write(f"dave:{HASH}\n")
+    merge(conf / "b", host, remove=True)
+    found = read_installed(*host_files(host))
+    assert found.options["password_file"] == str(host / "meshwright.passwd")
+    assert "acl_file" not in found.options  # so that dave may use any topic, as before
+    assert (host / "meshwright.passwd").read_text() == f"dave:{HASH}\n"
+
+
+def test_a_host_needs_no_other_brokers_files(host, deploy, tmp_path):
+    conf = deploy("conf")
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copytree(conf / "b", alone / "b")
+    shutil.copy(conf / "plan.json", alone)
+    assert merge(alone / "b", host).restart
+    with (alone / "b" / "meshwright.conf").open("a") as file:
+        file.write("plugin /x.so\n")
+    with pytest.raises(InputError, match="'plugin' is not an option"):
+        merge(alone / "b", host)

@@ -129,13 +129,22 @@ def merge(
         None, metavar="DIR", help="Where Mosquitto is started. [default: where FILE is]"
     ),
     users_only: bool = Option(False, "--users-only", help="Users and rights, no bridges."),
+    remove: bool = Option(False, "--remove", help="Take away what a merge wrote."),
     dry_run: bool = Option(False, "--dry-run", help="Show what would change."),
     json: Json = False,
 ) -> None:
     """Put a broker's bridges and users beside its operator's own."""
     from meshwright.deploy import merge as stage
 
-    made = stage(piece, into, root=root, start=start, users_only=users_only, dry_run=dry_run)
+    made = stage(
+        piece,
+        into,
+        root=root,
+        start=start,
+        users_only=users_only,
+        remove=remove,
+        dry_run=dry_run,
+    )
     if json:
         files = [str(change.path) for change in made.changes]
         facts = {"node": made.node, "changed": files, "warnings": made.warnings}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from meshwright.deploy.coexist import judge
+from meshwright.deploy.coexist import Findings, judge
 from meshwright.deploy.installed import (
     Installed,
     host_files,
@@ -38,11 +38,14 @@ MESH, CLIENTS = "meshwright", "meshwright clients"  # the names of marked blocks
 class Piece:
     """What a plan has for one broker."""
 
-    bridges: bytes
+    bridges: bytes | None
     rights: Mapping[str, list[tuple[str, str]]]  # by user of the mesh
     users: Mapping[str, str]  # with their hashes
     own: str  # the user of the broker's own clients
     clients: str  # the rights of clients that had no access list before
+
+
+NOTHING = Piece(None, {}, {}, "", "")  # of a broker that leaves the mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def merge(
     root: str | Path = "/",  # where the files of the broker's host are
     start: str | None = None,  # the directory that Mosquitto is started in; that of `into`
     users_only: bool = False,  # users and rights, and no bridges
+    remove: bool = False,  # take away what an earlier merge wrote
     dry_run: bool = False,
 ) -> Merged:
     """Put a broker's directory of a configuration into what the broker runs.
@@ -90,9 +94,10 @@ def merge(
     read_broker(source.parent, plan, node)  # refuses lines that we do not write
     files, main = host_files(into, root, start)
     installed = read_installed(files, main)
-    changes = merged_files(read_piece(source, plan, node), installed, plan, node, users_only)
+    new = NOTHING if remove else read_piece(source, plan, node)
+    changes = merged_files(new, installed, plan, node, users_only)
     after = read_installed(files.changed(changes), main)
-    found = judge(plan, node, source, after, bridges=not users_only)
+    found = Findings() if remove else judge(plan, node, source, after, bridges=not users_only)
     if found.errors:
         listed = "\n  ".join(found.errors)
         raise CheckError(
@@ -136,7 +141,11 @@ def merged_files(
     changes = _merged_users(piece, installed, directory, port)
     if not users_only:
         changes[posixpath.join(directory, BRIDGES_FILE)] = piece.bridges
-    if not included and changes:
+    users_file = posixpath.join(directory, USERS_FILE)
+    left = changes.get(users_file, files.read(users_file))
+    if piece is NOTHING and not users_only and left is None:
+        changes[main] = with_block(files.read(main) or b"", MESH, "")
+    elif not included and changes:
         changes[main] = with_block(files.read(main) or b"", MESH, f"include_dir {directory}\n")
     return {name: content for name, content in changes.items() if files.read(name) != content}
 
