@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from meshwright.errors import InputError
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, names_problem
@@ -188,6 +189,41 @@ class Instance:
             raise InputError(f"n_topics is {n_topics}; it must be 0 or more.")
         names = NumberedNames("node", len(pointers) - 1), NumberedNames("topic", count)
         return cls(*names, pointers, wanted)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, node: str = "node", topic: str = "topic") -> Instance:
+        """Return the instance of a pandas, Arrow, Polars or Spark frame with two columns of names.
+
+        A column `role` of ``sub`` and ``pub`` says which rows are publications; `rate` and `bytes`
+        belong to them.
+        """
+        table = frame
+        for method in ("toArrow", "to_arrow"):  # Spark, Polars
+            if hasattr(table, method):
+                table = getattr(table, method)()
+        if not isinstance(table, pa.Table | pa.RecordBatch):
+            try:
+                table = pa.Table.from_pandas(table, preserve_index=False)
+            except (AttributeError, TypeError, pa.ArrowInvalid) as error:
+                kind = type(frame).__name__
+                raise InputError(
+                    f"a frame is one of pandas, Arrow, Polars or Spark; got {kind}."
+                ) from error
+        found = ", ".join(table.schema.names)
+        for column in (node, topic):
+            if column not in table.schema.names:
+                raise InputError(f"the frame has no column {column!r}; it has: {found}.")
+        rows = table.to_pylist()
+        roles = {row.get("role", "sub") for row in rows} - {"sub", "pub"}
+        if roles:
+            raise InputError(f"the role of a row is sub or pub; got {min(map(str, roles))!r}.")
+        published = [row for row in rows if row.get("role") == "pub"]
+        return cls.from_pairs(
+            [(row[node], row[topic]) for row in rows if row.get("role", "sub") == "sub"],
+            publications=[
+                (row[node], row[topic], row.get("rate"), row.get("bytes")) for row in published
+            ],
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Instance:

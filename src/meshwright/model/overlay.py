@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -143,9 +143,33 @@ class Overlay:
         """Whether every topic's subscribers are joined without relays."""
         return bool((self.components <= 1).all())
 
-    def edge_list(self) -> list[tuple[int, int]]:
-        """Return the edges as pairs of ids, in the order added."""
-        return [(u, v) for u, v in self.edges.tolist()]
+    @overload
+    def edge_list(self, *, names: Literal[False] = False) -> list[tuple[int, int]]: ...
+
+    @overload
+    def edge_list(self, *, names: Literal[True]) -> list[tuple[str, str]]: ...
+
+    def edge_list(self, *, names: bool = False) -> list[tuple[Any, Any]]:
+        """Return the edges as pairs of ids, or of node names, in the order added."""
+        if not names:
+            return [(u, v) for u, v in self.edges.tolist()]
+        name = self.instance.node_names
+        return [(name[u], name[v]) for u, v in self.edges.tolist()]
+
+    def to_networkx(self) -> Any:
+        """Return the overlay as a NetworkX graph: nodes by name, `rank` and `gain` of each link.
+
+        Needs the package networkx.
+        """
+        try:
+            import networkx as nx
+        except ImportError as error:
+            raise InputError("to_networkx needs networkx: pip install networkx.") from error
+        graph = nx.Graph(method=self.method)
+        graph.add_nodes_from(self.instance.node_names)
+        for rank, (u, v) in enumerate(self.edge_list(names=True)):
+            graph.add_edge(u, v, rank=rank, gain=int(self.gains[rank]))
+        return graph
 
     def certificate(self) -> dict[str, Any]:
         """Return what the overlay achieves, and how far from optimal it can be."""

@@ -111,6 +111,11 @@ def design(
     from meshwright.overlay import restricted as rules
 
     watch = Stopwatch()
+    if not isinstance(instance, Instance):
+        raise InputError(
+            f"design takes an Instance; got {instance!r}. For a workload on disk: "
+            "design(Instance.load(path))."
+        )
     assumed = assumption(instance, assume_publishers)
     instance = make_demand(instance, assumed)
     check_request(

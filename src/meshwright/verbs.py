@@ -1,0 +1,99 @@
+"""The verbs of the command line as functions: values and paths in, values and paths out.
+
+`design`, `simulate` and `assign` work in memory and are elsewhere. `deploy` and `report` are names
+of packages, so their functions are `deploy_mosquitto` and `make_report`. The functions here read or write
+datasets; those on Spark use the active session, or start one on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.errors import InputError
+from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.deploy import Plan
+    from meshwright.overlay.check import Evaluation
+    from meshwright.workload.statistics import Statistics
+
+
+def ingest(sources: str | Path | Sequence[str | Path], out: str | Path, **options: Any) -> Instance:
+    """Read sources, write them as a workload, and return it; `options` are those of the verb."""
+    from meshwright.runtime.session import spark_session
+    from meshwright.workload.ingest import ingest as stage
+
+    listed = [sources] if isinstance(sources, str | Path) else sources
+    stage(spark_session(), [str(source) for source in listed], out, **options)
+    return Instance.load(out)
+
+
+def stats(workload: str | Path) -> Statistics:
+    """Return counts, distributions and the cost to expect of a workload on disk."""
+    from meshwright.runtime.session import spark_session
+    from meshwright.workload.statistics import statistics
+
+    return statistics(spark_session(), workload)
+
+
+def write(value: Instance | Overlay, out: str | Path, **options: Any) -> Path:
+    """Write an instance as a workload, or an overlay as an overlay dataset; return its path.
+
+    An overlay needs `workload`, the path of the workload that it was designed for. `force` replaces
+    what is there.
+    """
+    if isinstance(value, Instance):
+        from meshwright.workload.write import write_workload
+
+        write_workload(value, out, **options)
+    elif isinstance(value, Overlay):
+        from meshwright.overlay.dataset import write_overlay
+
+        if "workload" not in options:
+            raise InputError("an overlay is written with workload=, the path of its workload.")
+        write_overlay(value, out, **options)
+    else:
+        raise InputError(f"write takes an Instance or an Overlay; got {type(value).__name__}.")
+    return Path(out)
+
+
+def check(overlay: str | Path, *, workload: str | Path | None = None) -> Evaluation:
+    """Recompute what an overlay on disk claims; `findings` of the result lists what is false."""
+    from meshwright.overlay.check import check as stage
+    from meshwright.runtime.session import spark_session
+
+    return stage(spark_session(), overlay, workload=workload)
+
+
+def deploy_mosquitto(
+    overlay: Overlay | str | Path, inventory: str | Path, out: str | Path, **options: Any
+) -> Plan:
+    """Write configurations of Mosquitto for an overlay, and return the plan.
+
+    `inventory` is a CSV of the brokers. `options` are those of `meshwright.deploy.plan` (``tree``,
+    ``qos``, ``complete``, ``publishers``) and of `write_conf` (``layout``, ``force``, ...).
+    """
+    from inspect import signature
+
+    from meshwright import deploy as stage
+    from meshwright.overlay.dataset import load_overlay
+
+    found = overlay if isinstance(overlay, Overlay) else load_overlay(overlay)
+    brokers = stage.read_inventory(inventory, list(found.instance.node_names))
+    planning = signature(stage.plan).parameters.keys()
+    made = stage.plan(found, brokers, **{k: v for k, v in options.items() if k in planning})
+    stage.write_conf(made, out, **{k: v for k, v in options.items() if k not in planning})
+    return made
+
+
+def make_report(
+    datasets: str | Path | Sequence[str | Path], out: str | Path = "report.html", **options: Any
+) -> Path:
+    """Write a page about datasets that opens offline, and return its path."""
+    from meshwright import report
+
+    listed = [datasets] if isinstance(datasets, str | Path) else datasets
+    return report.make_report(listed, out, **options).page
