@@ -1,8 +1,8 @@
 """The verbs of the command line as functions: values and paths in, values and paths out.
 
 `design`, `simulate` and `assign` work in memory and are elsewhere. `deploy` and `report` are names
-of packages, so their functions are `deploy_mosquitto` and `make_report`. The functions here read or write
-datasets; those on Spark use the active session, or start one on this machine.
+of packages, so their functions are `deploy_mosquitto` and `make_report`. The functions here read or
+write datasets; those on Spark use the active session, or start one on this machine.
 """
 
 from __future__ import annotations
