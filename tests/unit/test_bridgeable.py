@@ -18,7 +18,7 @@ def test_ten_are_listed_on_one_line(tmp_path, capsys):
     write_instance(Instance.from_pairs([("n", f"a {i:02d}") for i in range(12)]), tmp_path / "w")
     show.warn_of_topics(tmp_path / "w")
     err = capsys.readouterr().err
-    assert err.startswith("warning: Mosquitto's bridges cannot hold 12 topics as they are")
+    assert err.startswith("warning: Mosquitto's bridges cannot hold 12 topics as written")
     assert err.endswith("'a 09', ...\n")
     assert err.count("\n") == 1
     write_instance(Instance.from_pairs([("n", name) for name in GOOD]), tmp_path / "good")

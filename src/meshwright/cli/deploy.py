@@ -255,7 +255,7 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
         for name, pattern in widened[:MOST_EXAMPLES]:
             print(f"  {name!r} as {pattern!r}")
     if plan.skipped:
-        print(f"left out, since bridges cannot carry them: {len(plan.skipped):,} topics")
+        print(f"topics left out, since bridges cannot carry them: {len(plan.skipped):,}")
         for name in plan.skipped[:MOST_SKIPPED]:
             print(f"  {name!r}")
         if len(plan.skipped) > MOST_SKIPPED:

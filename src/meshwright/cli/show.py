@@ -42,10 +42,11 @@ def warn_of_topics(workload: Path) -> None:
 
     found = hard_topics(workload)
     if found:
+        count = "a topic" if len(found) == 1 else f"{len(found):,} topics"
         listed = ", ".join(map(repr, found[:MOST_TOPICS])) + (", ..." * (len(found) > MOST_TOPICS))
         print(
-            f"warning: Mosquitto's bridges cannot hold {len(found):,} topics as they are, and "
-            f"`deploy` writes + for a space or refuses them: {listed}",
+            f"warning: Mosquitto's bridges cannot hold {count} as written, and `deploy` "
+            f"writes + for a space or refuses: {listed}",
             file=sys.stderr,
         )
 
