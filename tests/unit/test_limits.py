@@ -12,6 +12,7 @@ from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, write_overlay
 from meshwright.overlay.limits_tables import limit_findings
 from meshwright.overlay.methods import METHODS, RESTRICTABLE
+from meshwright.smallworld.routing.trace import trace
 from meshwright.storage import open_dataset
 from meshwright.workload.write import write_workload
 
@@ -244,3 +245,15 @@ def test_the_check_finds_links_that_do_not_obey(stored):
     assert "'site-03' is a leaf and carries 't03'" in found
     assert f"{names[u]!r} - {names[v]!r} is linked and may not be" in found
     assert any("limits_digest" in finding for finding in found)
+
+
+def test_simulated_trees_do_not_pass_through_leaves():
+    overlay = design(sites_and_logger(12), limits=[{"node": "logger", "role": "leaf"}])
+    names = overlay.instance.node_names
+    logger = list(names).index("logger")
+    for topic in range(overlay.instance.n_topics):
+        members = {v for v in range(13) if topic in overlay.instance.topics_of(v)}
+        for publisher in members:
+            hops = [hop[:2] for hop in trace(overlay, topic, publisher, routing="tree")]
+            assert {to for _, to in hops} == members - {publisher}
+            assert [v for v, _ in hops if v == logger] == [logger] * (publisher == logger)

@@ -151,8 +151,11 @@ def tree_tables(overlay: Overlay, _: Direction, __: Match) -> TreeTables:
     """Return the spanning tree of each topic inside its sub-overlay."""
     instance = overlay.instance
     pointers, nodes = subscribers_of(instance)
+    carries = np.ones(len(nodes), np.bool_)
+    if overlay.carries is not None:
+        carries = overlay.carries[np.lexsort((instance.nodes, instance.topics))]
     nodes, parent, *children = kernel.spanning_trees(
-        instance.n_nodes, overlay.edges, pointers, nodes
+        instance.n_nodes, overlay.edges, pointers, nodes, carries
     )
     members = members_of(instance, pointers, nodes)
     ways = kernel.wanted_ways(pointers, parent, members.wants)

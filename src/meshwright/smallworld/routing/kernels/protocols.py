@@ -246,10 +246,11 @@ def meet_all(inverted, tables, topics, publishers, tally):
 
 
 @maker
-def spanning_trees(n, edges, topic_ptr, subscribers):
+def spanning_trees(n, edges, topic_ptr, subscribers, carries):
     """Return int32 arrays like `subscribers`: (nodes, parent, first child, end of children).
 
-    Topic by topic, in tree order; the last three are places.
+    Topic by topic, in tree order; the last three are places. `carries` are flags beside
+    `subscribers`: a node that does not carry a topic has no children in its tree.
     """
     pointers, neighbours = adjacency(n, edges[:, 0], edges[:, 1])
     for u in range(n):
@@ -257,13 +258,19 @@ def spanning_trees(n, edges, topic_ptr, subscribers):
     nodes, parent = np.empty_like(subscribers), np.full_like(subscribers, NO_PARENT)
     first_child, end_child = np.zeros_like(subscribers), np.zeros_like(subscribers)
     is_open = np.zeros(n, np.bool_)  # whether a node is a subscriber not reached yet
+    is_leaf = np.zeros(n, np.bool_)  # whether a node does not carry this topic
     for topic in range(len(topic_ptr) - 1):
         start, end = topic_ptr[topic], topic_ptr[topic + 1]
         members = subscribers[start:end]
         is_open[members] = True
-        tail, root = start, 0
+        is_leaf[members] = ~carries[start:end]
+        tail, root, carriers_left = start, 0, True
         for head in range(start, end):
-            if head == tail:  # a component is complete: go on from the smallest open subscriber
+            if head == tail:  # a component is complete: go on from the smallest open carrier
+                while carriers_left and (not is_open[members[root]] or is_leaf[members[root]]):
+                    root += 1
+                    if root == len(members):  # only leaves without a carrier are left
+                        root, carriers_left = 0, False
                 while not is_open[members[root]]:
                     root += 1
                 nodes[tail] = members[root]
@@ -272,7 +279,7 @@ def spanning_trees(n, edges, topic_ptr, subscribers):
             u = nodes[head]
             first_child[head] = tail - start
             for i in range(pointers[u], pointers[u + 1]):
-                if tail == end:
+                if tail == end or is_leaf[u]:
                     break  # all are reached: skip the other links of a dense overlay
                 w = neighbours[i]
                 if is_open[w]:
