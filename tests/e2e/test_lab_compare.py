@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from meshwright.deploy import read_plan
-from meshwright.deploy.lab.compare import LAYOUTS, Measured, compare, hub
+from meshwright.deploy.lab.compare import LAYOUTS, Measured, compare, hub, verdicts
 from meshwright.deploy.lab.processes import Process, wait_until
 from meshwright.runtime.progress import no_progress
 from tests.e2e.in_process import run_in_process
@@ -102,6 +102,17 @@ def test_the_table_fits_and_names_what_went_wrong(capsys):
     assert max(map(len, out.splitlines())) <= 80
     assert "full mesh  1,770    59           9.8    20,381       1.25    41.5" in out
     assert "plan: 1 deliveries missing, 0 duplicates" in out
+
+
+def test_a_star_is_called_a_star_and_a_hub_that_did_as_well_is_named():
+    hub = Measured("hub by topic", 5, 5, 10, 20, 20, 0, 0, 0, 1.0, 2.0)
+    star = Measured("plan", 5, 5, 10, 20, 20, 0, 0, 0, 1.0, 2.0)
+    tree = Measured("plan", 5, 3, 10, 20, 20, 0, 0, 0, 1.0, 2.0)
+    assert verdicts([hub, star]) == [
+        "The plan is a star: every link ends at one broker, and all fail with it.",
+        "A hub by topic did as well: no more links, messages or unwanted ones.",
+    ]
+    assert verdicts([hub, tree]) == []
 
 
 def test_a_comparison_that_is_told_to_end_stops_its_brokers(tmp_path):

@@ -185,6 +185,8 @@ def compare(
 
 def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> None:
     """Print the layouts side by side."""
+    from meshwright.deploy.lab.compare import verdicts
+
     drawn = f"{publishers} publisher{'' if publishers == 1 else 's'} drawn for each topic"
     print(f"{conf}: {found[-1].n_messages:,} publications, {drawn}")
     show.print_table(tuple(LAYOUT_COLUMNS), map(attrgetter(*LAYOUT_COLUMNS.values()), found))
@@ -194,6 +196,8 @@ def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> 
         missing, extra = measured.n_missing, measured.n_extra
         if missing or extra:
             print(f"{measured.name}: {missing:,} deliveries missing, {extra:,} duplicates")
+    for sentence in verdicts(found):
+        print(sentence)
 
 
 @lab.command()

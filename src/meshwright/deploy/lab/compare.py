@@ -30,6 +30,7 @@ from meshwright.errors import CheckError
 
 PREFIX = "pub/"
 PROBE_TOPIC = "meshwright-lab-probe"
+HUB_BY_TOPIC = "hub by topic"
 MAX_TIMED = 300  # publications of which the time is taken
 LINK_SECONDS = 120.0  # for all bridges of a full mesh to open
 SHARED = ("max_inflight_messages", "max_queued_messages", "set_tcp_nodelay")
@@ -96,7 +97,7 @@ LAYOUTS = (
     Layout("full mesh", mesh=True, by_topic=False),
     Layout("full mesh by topic", mesh=True, by_topic=True),
     Layout("hub", mesh=False, by_topic=False),
-    Layout("hub by topic", mesh=False, by_topic=True),
+    Layout(HUB_BY_TOPIC, mesh=False, by_topic=True),
 )
 N_STEPS = len(LAYOUTS) + 1
 
@@ -150,6 +151,22 @@ class Measured:
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return asdict(self) | {"crossings_per_delivery": self.crossings_per_delivery}
+
+
+def verdicts(found: Sequence[Measured]) -> list[str]:
+    """Return what an operator should know of the plan, the last one, beside the others."""
+    from meshwright.overlay.dependence import LEAST_STAR
+
+    plan, said = found[-1], []
+    if plan.n_links >= LEAST_STAR and plan.max_degree == plan.n_links:
+        said.append("The plan is a star: every link ends at one broker, and all fail with it.")
+    for hub in found[:-1]:
+        costs = (hub.n_links, hub.n_crossings, hub.n_unwanted, hub.n_missing)
+        own = (plan.n_links, plan.n_crossings, plan.n_unwanted, plan.n_missing)
+        as_good = all(theirs <= ours for theirs, ours in zip(costs, own, strict=True))
+        if hub.name == HUB_BY_TOPIC and as_good and plan.max_degree >= hub.max_degree:
+            said.append("A hub by topic did as well: no more links, messages or unwanted ones.")
+    return said
 
 
 def compare(
