@@ -224,7 +224,9 @@ def test_a_workload_of_another_version_is_refused(tmp_path, workload):
     manifest = json.loads((workload / "manifest.json").read_text())
     manifest["format_version"] = 99
     (workload / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="format version 99; this Meshwright reads version 1"):
+    with pytest.raises(
+        InputError, match="format version 99; this Meshwright reads versions 1 to 2"
+    ):
         Instance.load(workload)
 
 
