@@ -66,7 +66,14 @@ lock_hash() {
   { cat "$1/requirements.lock"; printf '%s' "$1"; } | cksum
 }
 
+# java_version JAVA: its main version, from the file beside it if there is one: a JVM takes longer.
 java_version() {
+  place=$(readlink -f -- "$1" 2>/dev/null || printf '%s' "$1")
+  release=$(dirname -- "$(dirname -- "$place")")/release
+  if [ -x "$1" ] && [ -f "$release" ]; then
+    found=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$release" | head -n 1)
+    [ -n "$found" ] && printf '%s\n' "$found" && return
+  fi
   "$1" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1
 }
 

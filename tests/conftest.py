@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
+os.environ["MESHWRIGHT_CLASS_ARCHIVE"] = "off"  # its own tests use it
 
 # Without the compiler the kernels are slow, and the draws are those of the run with it.
 N_DRAWS = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 100
@@ -25,7 +26,7 @@ def spark():
     from meshwright.runtime.session import spark_session
 
     # local[2] and two partitions: the tests check results, not the machine. Compiling a small query
-    # takes longer than running it; the tests of the cluster and of the command line compile.
+    # takes longer than running it; the tests of the cluster compile.
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",

@@ -126,7 +126,7 @@ def started(*words: object) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "MESHWRIGHT_MEMORY": "1g"},
+        env={**os.environ, "MESHWRIGHT_MEMORY": "1g", "MESHWRIGHT_CLASS_ARCHIVE": "off"},
     ) as process:
         try:
             yield process

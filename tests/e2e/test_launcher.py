@@ -147,3 +147,14 @@ def test_an_old_java_is_refused_and_a_new_one_used(clone, tools, tmp_path):
         java.chmod(0o755)
         code, _, _ = run(clone, "stats", "w", PATH=str(tools), JAVA_HOME=str(home))
         assert code == expected
+
+
+def test_the_version_of_java_is_read_from_the_file_beside_it(clone, tools, tmp_path):
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\nexit 1\n")  # it is not asked
+    java.chmod(0o755)
+    for version, expected in (("21.0.2", 0), ("11.0.2", 3)):
+        (tmp_path / "jdk" / "release").write_text(f'JAVA_VERSION="{version}"\n')
+        code, _, _ = run(clone, "stats", "w", PATH=str(tools), JAVA_HOME=str(tmp_path / "jdk"))
+        assert code == expected

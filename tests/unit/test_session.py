@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from meshwright.errors import InputError, SparkError
-from meshwright.runtime import machine, session
+from meshwright.runtime import java, machine, session
 
 
 def fake_java(directory: Path, version: str) -> Path:
     """Make a `java` that only knows its version."""
     (directory / "bin").mkdir(parents=True)
-    java = directory / "bin" / "java"
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
-    java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    return java
+    program = directory / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
 
 
 @pytest.mark.parametrize("asked", ["2g", "1500m"])
@@ -49,13 +49,13 @@ def test_without_java_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SparkError, match=r"needs Java 17 or later and none was found\. Install"):
-        session.require_java()
+        java.require_java()
 
 
 def test_a_java_home_without_java_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     with pytest.raises(SparkError, match=r"JAVA_HOME is '.*gone', but .*java cannot be run\. Spa"):
-        session.require_java()
+        java.require_java()
 
 
 @pytest.mark.parametrize(("version", "shown"), [("11.0.2", "11"), ("1.8.0_292", "1")])
@@ -63,14 +63,14 @@ def test_a_java_that_is_too_old_is_named(monkeypatch, tmp_path, version, shown):
     fake_java(tmp_path, version)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(SparkError, match=rf"java is Java {shown}\. Spark needs Java 17"):
-        session.require_java()
+        java.require_java()
 
 
 def test_a_java_that_says_nothing_of_its_version_is_refused(monkeypatch, tmp_path):
     fake_java(tmp_path, "").write_text("#!/bin/sh\ntrue\n")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(SparkError, match=r"java is Java unknown\. Spark needs Java 17"):
-        session.require_java()
+        java.require_java()
 
 
 @pytest.mark.parametrize("version", ["17.0.9", "21", "25-ea"])
@@ -78,7 +78,39 @@ def test_a_java_new_enough_is_taken_from_the_path(monkeypatch, tmp_path, version
     fake_java(tmp_path, version)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    session.require_java()
+    java.require_java()
+
+
+def test_the_version_is_read_from_the_file_beside_java(monkeypatch, tmp_path):
+    program = fake_java(tmp_path, "11.0.2")
+    (tmp_path / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.2"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert java.require_java() == program
+
+
+def options_for(monkeypatch, **variables: str) -> list[str]:
+    for name in session.JVM_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return session._jvm_options([], small=True).split()
+
+
+def test_few_rows_get_the_quick_compiler_and_one_collector_thread(monkeypatch, tmp_path):
+    options = options_for(monkeypatch)
+    assert {"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"} <= set(options)
+    assert "-XX:TieredStopAtLevel=1" not in session._jvm_options([], small=False)
+    few = session._settings(tmp_path, local=True, small=True)
+    assert few["spark.sql.codegen.wholeStage"] == "false"
+    assert few["spark.sql.shuffle.partitions"] == str(machine.cpu_count())
+    assert "spark.sql.adaptive.enabled" not in session._settings(tmp_path, local=True)
+
+
+@pytest.mark.parametrize("variable", session.JVM_VARIABLES)
+def test_a_collector_of_the_user_is_left_alone(monkeypatch, variable):
+    options = options_for(monkeypatch, **{variable: "-XX:+UseParallelGC"})
+    assert "-XX:+UseSerialGC" not in options
+    assert "-XX:TieredStopAtLevel=1" in options
 
 
 def test_local_settings_keep_to_this_machine_and_its_scratch_space(monkeypatch, tmp_path):

@@ -16,9 +16,12 @@ from typer.core import TyperGroup
 
 DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
-    *("assign", "report", "deploy", "lab", "reproduce"),
+    *("assign", "report", "deploy", "lab", "reproduce", "spark"),
 )
-FILES = ("check", "content", "demo", "deploy", "design", "lab", "reproduce", "simulate", "workload")
+FILES = (
+    *("check", "content", "demo", "deploy", "design", "lab", "reproduce", "simulate", "spark"),
+    "workload",
+)
 
 
 class StoppedError(Exception):

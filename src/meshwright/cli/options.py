@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from meshwright.cli.show import print_result
+from meshwright.runtime import interrupts
 from meshwright.runtime.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,6 +45,8 @@ Problem = Annotated[
 MASTER_HELP = "Spark master, or sc://host for Spark Connect. [default: this machine]"
 Master = Annotated[str | None, Option(envvar="SPARK_MASTER", metavar="URL", help=MASTER_HELP)]
 
+STARTING_QUIET = 0.5  # seconds before a command says that Spark starts
+
 
 @dataclass(frozen=True)
 class Job:
@@ -55,9 +63,14 @@ class Job:
         found = self.own.items()
         return {name: value for name, value in found if value is not None and name not in without}
 
-    def on_spark(self, stage: Callable[..., Any], n_steps: int, **options: Any) -> Any:
-        """Start Spark, and return the result of a library function that writes the dataset."""
-        spark, progress = start(self.master, n_steps)
+    def on_spark(
+        self, stage: Callable[..., Any], n_steps: int, *, n_rows: int | None = None, **options: Any
+    ) -> Any:
+        """Start Spark, and return the result of a library function that writes the dataset.
+
+        `n_rows` is about how many rows Spark will read, if that is known.
+        """
+        spark, progress = start(self.master, n_steps, n_rows)
         return stage(spark, out=self.out, **options, force=self.force, progress=progress)
 
     def print(self, manifest: Manifest, show: Callable[[Path, Any], None]) -> None:
@@ -82,10 +95,34 @@ def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def start(master: str | None, n_steps: int) -> tuple[SparkSession, Progress]:
+def start(
+    master: str | None, n_steps: int, n_rows: int | None = None
+) -> tuple[SparkSession, Progress]:
     """Start Spark; return its session and the progress of a command of `n_steps` steps."""
-    from meshwright.runtime.session import share_of_tasks, spark_session
+    with Progress(1, quiet_seconds=STARTING_QUIET).step("starting Spark"):
+        from meshwright.runtime.session import share_of_tasks, spark_session
 
-    with Progress(1).step("starting Spark"):
-        spark = spark_session(master)
+        spark = spark_session(master, n_rows=n_rows)
+    atexit.unregister(prepare_in_background)  # once, however many verbs this process runs
+    atexit.register(prepare_in_background)
     return spark, Progress(n_steps, lambda: share_of_tasks(spark))
+
+
+def prepare_in_background() -> None:
+    """Make the archive of Spark's classes for the next commands, unless it is there or not wanted.
+
+    The process outlives this one, at the lowest priority; `spark prepare` says what it does.
+    """
+    from meshwright.runtime import class_archive
+
+    if "CI" in os.environ or interrupts.came() or not class_archive.is_missing():
+        return
+    with suppress(OSError):  # it is no matter of this command
+        Popen(
+            [sys.executable, "-m", "meshwright", "spark", "prepare", "--quiet"],
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            start_new_session=True,
+            cwd=Path.home(),
+        )

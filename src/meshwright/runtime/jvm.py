@@ -21,6 +21,7 @@ from meshwright.runtime import interrupts
 
 LEADER = "read _; trap '' TERM; kill -TERM 0; sleep 2; kill -KILL 0"
 STOP_SECONDS = 5.0  # for Spark to stop before its JVM is killed; it takes less than one
+ARCHIVE_SECONDS = 600.0  # for a JVM that writes an archive of its classes when it ends
 
 
 def own_jvm(log: Path) -> None:
@@ -40,6 +41,17 @@ def own_jvm(log: Path) -> None:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         # PySpark's handler calls the JVM in the middle of other calls, which mixes up the answers.
         vars(context)["signal"] = SimpleNamespace(SIGINT=signal.SIGINT, signal=lambda *_: None)
+
+
+def end_jvm() -> str:
+    """End the JVM of this process as it ends by itself; return its class path when it has gone."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    class_path: str = gateway.jvm.java.lang.System.getProperty("java.class.path")
+    gateway.proc.stdin.close()  # it waits for this
+    gateway.proc.wait(ARCHIVE_SECONDS)
+    return class_path
 
 
 @functools.cache

@@ -40,6 +40,7 @@ class Progress:
         self._tty = self._stream.isatty()
         self._share_done = share_done or (lambda: 0.0)
         self._start = time.monotonic()
+        self._quiet_seconds = quiet_seconds
         self._quiet_until = self._start + quiet_seconds
         self._printed = False
         self.update(0.0)
@@ -75,7 +76,7 @@ class Progress:
         started = time.monotonic()
         pause = 0.3 if self._tty else 10.0
         first = max(0.0, self._quiet_until - started)
-        if finished.wait(first if self._tty else max(first, QUIET_SECONDS)):
+        if finished.wait(first if self._tty else max(first, self._quiet_seconds)):
             return
         while True:
             line = self._line(what, time.monotonic() - started)

@@ -11,16 +11,17 @@ import atexit
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError, SparkError, first_line
+from meshwright.runtime import class_archive
+from meshwright.runtime.java import require_java
 from meshwright.runtime.jvm import own_jvm
 from meshwright.runtime.machine import cpu_count, has_ended, machine_memory, process_name
 
@@ -28,23 +29,33 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGE = Path(__file__).parents[1]  # meshwright
-LEAST_JAVA = 17  # Spark 4 needs it
 MEMORY_VARIABLE = "MESHWRIGHT_MEMORY"
 PARTITIONS = "spark.sql.shuffle.partitions"
+JVM_OPTIONS = "spark.driver.extraJavaOptions"
 GATHERING = 1.0  # seconds to wait for further executors after the first
 SCRATCH_PREFIX = "meshwright-spark-"
-NO_JAVA = (
-    "Spark needs Java 17 or later and none was found. Install one (Debian, Ubuntu: "
-    "apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME."
-)
+SMALL_ROWS = 100_000  # up to that many rows, compiling a query takes longer than running it
+QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+ONE_COLLECTOR = "-XX:+UseSerialGC"
+JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+SMALL_SETTINGS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def spark_session(
-    master: str | None = None, *, settings: Mapping[str, str] | None = None
+    master: str | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    n_rows: int | None = None,
 ) -> SparkSession:
     """Return the active session, or start one; raise SparkError if Spark does not start.
 
     Without a master URL, ``SPARK_MASTER`` or all cores of this machine. `settings` override ours.
+    `n_rows` is about how many rows will be read; on this machine a session for few of them starts
+    sooner, and one for many, or for an unknown number, runs faster.
     """
     from pyspark.sql import SparkSession
 
@@ -59,22 +70,25 @@ def spark_session(
     if local:
         # Executors on this machine must run the interpreter that has our dependencies.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    require_java()
+    # The small JVM that puts Spark's command line together.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", f"{QUICK_COMPILER[0]} {ONE_COLLECTOR}")
+    java = require_java()
     _sweep_dead_scratch()
     scratch = _new_scratch()
-    log = scratch / "spark.log"
-    builder = SparkSession.builder.master(master).appName("meshwright")
-    builder = builder.config(map={**_settings(scratch, local=local), **(settings or {})})
-    own_jvm(log)
+    small = local and n_rows is not None and n_rows <= SMALL_ROWS
+    chosen = {**_settings(scratch, local=local, small=small), **(settings or {})}
+    archive = class_archive.jvm_options(java)
+    own_jvm(scratch / "spark.log")
     try:
-        session = builder.getOrCreate()
+        session = _start(master, chosen, _jvm_options(archive, small=small))
     except Exception as error:
-        kept = _keep(log)
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise SparkError(
-            f"Spark did not start on master {master!r}: {first_line(error)}. Its log: {kept}",
-            log=str(kept),
-        ) from error
+        if not archive:
+            raise _not_started(master, scratch, error) from error
+        class_archive.discard(java)
+        try:
+            session = _start(master, chosen, _jvm_options([], small=small))
+        except Exception as again:
+            raise _not_started(master, scratch, again) from again
     ship_package(session, PACKAGE)
     if not _imports_from_here(session):
         _follow_executors(session)
@@ -122,29 +136,38 @@ def driver_memory() -> str:
     return f"{max(1024, min(mebibytes, 16 * 1024))}m"  # the kernels' arrays need the rest
 
 
-def require_java() -> None:
-    """Raise SparkError unless a Java that Spark can run on is installed."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None:
-        raise SparkError(NO_JAVA)
-    command = [java, "-version"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except OSError as error:
-        raise SparkError(f"JAVA_HOME is {home!r}, but {java} cannot be run. {NO_JAVA}") from error
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    if found is None or int(found.group(1)) < LEAST_JAVA:
-        version = found.group(1) if found else "unknown"
-        raise SparkError(f"{java} is Java {version}. {NO_JAVA}")
+def _start(master: str, settings: Mapping[str, str], options: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("meshwright")
+    return builder.config(map={JVM_OPTIONS: options, **settings}).getOrCreate()
 
 
-def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
-    """Return our settings; a few more for one machine than for a cluster."""
+def _not_started(master: str, scratch: Path, error: Exception) -> SparkError:
+    kept = _keep(scratch / "spark.log")
+    shutil.rmtree(scratch, ignore_errors=True)
+    return SparkError(
+        f"Spark did not start on master {master!r}: {first_line(error)}. Its log: {kept}",
+        log=str(kept),
+    )
+
+
+def _jvm_options(archive: Sequence[str], *, small: bool) -> str:
+    """Return the options of Spark's JVM: a log without noise, and a quick start for few rows."""
     quiet = Path(__file__).with_name("log4j2.properties").as_uri()
+    # A JVM writes warnings to stdout, where our results are.
+    options = [f"-Dlog4j2.configurationFile={quiet}", "-Xlog:disable", "-Xlog:all=warning:stderr"]
+    if small:
+        options += QUICK_COMPILER
+        if not any("GC" in os.environ.get(name, "") for name in JVM_VARIABLES):
+            options.append(ONE_COLLECTOR)  # a JVM that is told of two does not start
+    return " ".join([*options, *archive])
+
+
+def _settings(scratch: Path, *, local: bool, small: bool = False) -> dict[str, str]:
+    """Return our settings; a few more for one machine than for a cluster."""
     settings = {
         "spark.driver.memory": driver_memory(),
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -159,9 +182,13 @@ def _settings(scratch: Path, *, local: bool) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
-            PARTITIONS: str(2 * cpu_count()),
+            PARTITIONS: str((1 if small else 2) * cpu_count()),
             "spark.shuffle.compress": "false",  # nothing crosses a network
         }
+        if sys.platform == "linux":  # elsewhere a fork may not survive what was imported
+            settings["spark.python.daemon.module"] = "meshwright.runtime.worker_daemon"
+    if small:
+        settings |= SMALL_SETTINGS
     return settings
 
 

@@ -1,0 +1,27 @@
+"""The process from which Spark forks its Python workers: it imports what all of them need.
+
+Each worker would import Arrow by itself, and the modules of its task. Only sessions whose workers
+import from the directories of this process use it, on Linux.
+"""
+
+import importlib
+import os
+from contextlib import suppress
+
+from pyspark import daemon  # imports PySpark's worker
+
+IMPORTS_VARIABLE = "MESHWRIGHT_WORKER_IMPORTS"  # further modules, with commas between them
+WARM = ("numpy", "pyarrow.compute", "pandas")
+
+
+def import_all() -> None:
+    """Import the modules; one that is missing is missed by the task that needs it."""
+    further = os.environ.get(IMPORTS_VARIABLE, "")
+    for name in (*WARM, *filter(None, further.split(","))):
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    import_all()
+    daemon.manager()
