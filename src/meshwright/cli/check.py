@@ -27,13 +27,15 @@ def check(
 ) -> None:
     """Recompute what a result claims; exit 1 if it is false."""
     from meshwright.overlay import check as stage
-    from meshwright.storage import read_manifest
+    from meshwright.storage import find_input, read_manifest
 
     if read_manifest(dataset).kind == "assignment":
         findings = check_assignment(dataset, problem, json=json)
     else:
-        read_manifest(dataset, "overlay")
-        spark, progress = start(master, stage.N_STEPS)
+        overlay = read_manifest(dataset, "overlay")
+        find_input(overlay, "workload", workload)  # complain before Spark starts
+        n_rows = overlay.rows.get("topics")  # Spark sees one for each
+        spark, progress = start(master, stage.N_STEPS, n_rows)
         found = stage.check(spark, dataset, workload=workload, progress=progress)
         show.print_result(dataset, found, print_evaluation, json=json)
         findings = found.findings

@@ -60,7 +60,8 @@ def generate_content(
     from meshwright.content.problem.synthetic import content_arguments
 
     arguments = content_arguments(**job.options())
-    job.print(job.on_spark(stage.generate, stage.N_STEPS, arguments=arguments), print_problem)
+    manifest = job.on_spark(stage.generate, stage.N_STEPS, n_rows=subscribers, arguments=arguments)
+    job.print(manifest, print_problem)
 
 
 @makes_dataset
@@ -90,13 +91,17 @@ def ingest_content(
     """Read your own subscribers and brokers, and write them as a problem to assign."""
     from meshwright.content.problem import ingest as stage
     from meshwright.content.problem.synthetic import check_limits
-    from meshwright.content.problem.user_tables import find_tables
+    from meshwright.content.problem.user_tables import check_columns, find_tables
+    from meshwright.workload.files import expected_rows
 
     check_limits(max_delay, alpha, beta, beta_max)  # complain before Spark starts
-    find_tables(subscribers, "--subscribers")
-    find_tables(brokers, "--brokers")
+    tables = find_tables(subscribers, "--subscribers")
+    check_columns(*tables, needed=("name", "location", "low", "high"))
+    check_columns(*find_tables(brokers, "--brokers"), needed=("name", "parent", "location"))
     limits = {"alpha": alpha, "beta": beta, "beta_max": beta_max, "last_hop": last_hop}
-    manifest = job.on_spark(stage.ingest, stage.N_STEPS, limits=limits, **job.options(*limits))
+    options = job.options(*limits)
+    n_rows = expected_rows(tables[0])
+    manifest = job.on_spark(stage.ingest, stage.N_STEPS, n_rows=n_rows, limits=limits, **options)
     for warning in manifest["parameters"]["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     job.print(manifest, print_problem)

@@ -56,15 +56,18 @@ def simulate(
     """Publish on an overlay; count deliveries, overhead, hops, load."""
     from meshwright.smallworld.routing import spark_simulation as stage
     from meshwright.smallworld.routing.simulate import read_weights
+    from meshwright.storage import find_input, read_manifest
 
     chosen = routing or stage.default_routing(overlay)
     stage.check_arguments(chosen, publications, seed, against, direction, match)
     stage.check_is_small_world(overlay, chosen, against)
+    find_input(read_manifest(overlay, "overlay"), "workload", workload)
     options = {**job.options(), "routing": chosen}
     if weights is not None:
         options["weights"] = read_weights(weights)
     n_steps = stage.N_STEPS + (stage.N_STEPS_AGAINST if against else 0)
-    job.print(job.on_spark(stage.simulate_on_spark, n_steps, **options), print_run)
+    manifest = job.on_spark(stage.simulate_on_spark, n_steps, n_rows=publications, **options)
+    job.print(manifest, print_run)
 
 
 def print_run(out: Path, manifest: Manifest) -> None:

@@ -72,10 +72,13 @@ def ingest(
 ) -> None:
     """Read who wants and who publishes what, as a workload."""
     from meshwright.workload import ingest as stage
+    from meshwright.workload.files import expected_rows
     from meshwright.workload.request import check_request
 
-    check_request(**job.options())  # complain before Spark starts
-    job.print(job.on_spark(stage.ingest, stage.N_STEPS, **job.options()), print_workload)
+    parts = check_request(**job.options())  # complain before Spark starts
+    n_rows = sum(expected_rows(part.files) for part in parts)
+    manifest = job.on_spark(stage.ingest, stage.N_STEPS, n_rows=n_rows, **job.options())
+    job.print(manifest, print_workload)
     show.warn_of_topics(job.out)
 
 
@@ -137,7 +140,9 @@ def _generate(family: str, job: Job, subscriptions: str) -> None:
     low, high = match.groups()
     span = int(low), int(high or low)
     model = stage.TopicModel(family=family, subscriptions=span, **job.options("subscriptions"))
-    job.print(job.on_spark(stage.generate, stage.N_STEPS, model=model), print_workload)
+    n_rows = model.nodes * span[1]
+    manifest = job.on_spark(stage.generate, stage.N_STEPS, n_rows=n_rows, model=model)
+    job.print(manifest, print_workload)
 
 
 @generate.command()
@@ -164,7 +169,9 @@ def social(
 
     model = SocialModel(**job.options())
     law_of(model)  # complain before Spark starts
-    job.print(job.on_spark(stage.generate_social, stage.N_STEPS, model=model), print_workload)
+    n_rows = round(nodes * mean_degree)
+    manifest = job.on_spark(stage.generate_social, stage.N_STEPS, n_rows=n_rows, model=model)
+    job.print(manifest, print_workload)
 
 
 generate.command("content")(generate_content)
@@ -183,8 +190,11 @@ def sample(
     from meshwright.storage import read_manifest
     from meshwright.workload import sample as stage
 
-    read_manifest(workload, "workload")
-    job.print(job.on_spark(stage.sample, stage.N_STEPS, **job.options()), print_workload)
+    source = read_manifest(workload, "workload")
+    stage.check_request(source, workload.absolute(), nodes, seeds, seed)  # before Spark starts
+    n_rows = source.rows.get("subscriptions")
+    manifest = job.on_spark(stage.sample, stage.N_STEPS, n_rows=n_rows, **job.options())
+    job.print(manifest, print_workload)
 
 
 @app.command()
@@ -193,8 +203,8 @@ def stats(workload: WorkloadPath, master: Master = None, json: Json = False) -> 
     from meshwright.storage import read_manifest
     from meshwright.workload import statistics as stage
 
-    read_manifest(workload, "workload")
-    spark, progress = start(master, stage.N_STEPS)
+    n_rows = read_manifest(workload, "workload").rows.get("subscriptions")
+    spark, progress = start(master, stage.N_STEPS, n_rows)
     found = stage.statistics(spark, workload, progress=progress)
     show.print_result(workload, found, print_statistics, json=json)
 

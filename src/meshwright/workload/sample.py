@@ -43,8 +43,7 @@ def sample(
     """
     source = Path(workload).absolute()
     manifest = open_dataset(source, "workload")
-    _check(manifest, source, nodes, seeds)
-    check_seed(seed)
+    check_request(manifest, source, nodes, seeds, seed)
     progress = progress or no_progress()
     partitions = parallelism(spark)
     tables = manifest.table("nodes"), manifest.table("subscriptions")
@@ -124,7 +123,10 @@ class _Walk:
         return size
 
 
-def _check(manifest: Manifest, source: Path, nodes: int, seeds: int) -> None:
+def check_request(
+    manifest: Manifest, source: Path, nodes: int, seeds: int = 1, seed: int = 1
+) -> None:
+    """Raise InputError if a workload has no such sample; this needs no Spark."""
     if manifest["node_names_digest"] != manifest["topic_names_digest"]:
         raise InputError(
             f"'{source}' has nodes and topics of different names, and a breadth-first sample "
@@ -139,3 +141,4 @@ def _check(manifest: Manifest, source: Path, nodes: int, seeds: int) -> None:
         )
     if seeds > nodes:
         raise InputError(f"{seeds:,} start users do not fit a sample of {nodes:,}. Lower --seeds.")
+    check_seed(seed)

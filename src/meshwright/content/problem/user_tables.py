@@ -3,6 +3,7 @@
 Points are columns `low_0`, `low_1`, ... in CSV, TSV or Parquet, or a list column `low` in Parquet.
 """
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,13 @@ from pyspark.sql.types import ArrayType, NumericType, StringType, StructField, S
 from meshwright.content.problem.synthetic import MOST_BROKERS
 from meshwright.errors import InputError
 from meshwright.model.broker_tree import CAPACITY_TOLERANCE, BrokerTree
-from meshwright.workload.files import ENDINGS, Source, find_sources
+from meshwright.workload.files import (
+    ENDINGS,
+    Source,
+    find_sources,
+    first_lines,
+    parquet_columns,
+)
 
 FORMATS = ("csv", "tsv", "parquet")
 CORRUPT = "_not_as_the_header"
@@ -34,6 +41,25 @@ def find_tables(given: str, option: str) -> tuple[list[Source], str]:
             "(.csv, .tsv or .parquet), or a directory of Parquet parts."
         )
     return find_sources([given], kind)
+
+
+def check_columns(sources: Sequence[Source], format: str, needed: Iterable[str]) -> None:
+    """Raise InputError if a user's table lacks a column; this needs no Spark.
+
+    A column of `needed` may also be numbered: location_0, location_1, ...
+    """
+    shown = sources[0].shown
+    if format == "parquet":
+        columns = parquet_columns(sources[0])
+    else:
+        line = first_lines(sources[:1])[shown]
+        columns = next(csv.reader([line], delimiter="\t" if format == "tsv" else ","), [])
+        columns = [column.strip() for column in columns]
+    for name in needed:
+        if not any(re.fullmatch(rf"{name}(_\d+)?", column) for column in columns):
+            raise InputError(
+                f"'{shown}' has no column {name!r}; it has {', '.join(columns)}. Rename or add it."
+            )
 
 
 def read_rows(spark: SparkSession, sources: Sequence[Source], format: str) -> DataFrame:
