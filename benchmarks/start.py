@@ -1,0 +1,102 @@
+"""How long commands on the bundled example take, with the start of Spark: cold and prepared.
+
+"Cold" is without the class archive, as the very first command runs; then the archive is made, in a
+cache directory of this benchmark, and the commands run with it. Each figure is the least of some
+runs. The processor seconds are those of the command and of all that it waited for, its JVM
+included: on a busy machine they are the better measure.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from meshwright.cli.demo import find_example
+from meshwright.runtime.class_archive import SWITCH
+
+AIMS = {"ingest": 8.0, "stats": 2.5, "check": 2.5, "simulate": 2.5, "demo": 15.0}  # seconds
+
+
+class Cost(NamedTuple):
+    """The cost of a command."""
+
+    seconds: float  # by the clock
+    cpu: float  # seconds of all processors
+
+
+def run(arguments: list[str]) -> None:
+    """Measure the verbs and the demo without and with the archive."""
+    parser = argparse.ArgumentParser(prog="scripts/bench start", description=__doc__)
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each; the least counts")
+    parser.add_argument("--no-demo", action="store_true", help="the verbs alone")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
+        place = Path(scratch)
+        measure(place, "cold", options.repeat, demo=not options.no_demo, **{SWITCH: "off"})
+        variables = {SWITCH: "on", "XDG_CACHE_HOME": str(place / "cache")}
+        cost = command(place, "spark", "prepare", **variables)
+        size = sum(file.stat().st_size for file in (place / "cache").rglob("*.jsa"))
+        show("", "spark prepare", cost, f"{size / 1e6:.0f} MB")
+        measure(place, "prepared", options.repeat, demo=not options.no_demo, **variables)
+
+
+def smoke() -> None:
+    """Run one verb without the archive."""
+    with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
+        place = Path(scratch)
+        show("cold", "ingest", command(place, *ingest(place), **{SWITCH: "off"}))
+
+
+def measure(place: Path, state: str, repeat: int, *, demo: bool, **variables: str) -> None:
+    """Print the cost of the verbs, one after the other, and of the demo."""
+    workload, overlay = str(place / "workload"), str(place / "overlay")
+    design = ("design", workload, "-o", overlay, "--force", "-m", "sl")
+    command(place, *ingest(place), **variables)
+    command(place, *design, **variables)  # in this process, without Spark
+    words = {
+        "ingest": ingest(place),
+        "stats": ("stats", workload),
+        "check": ("check", overlay),
+        "simulate": ("simulate", overlay, "-o", str(place / "run"), "--force"),
+    }
+    if demo:
+        words["demo"] = ("demo", "-o", str(place / "demo"))
+    for verb, line in words.items():
+        costs = [command(place, *line, **variables) for _ in range(repeat)]
+        least = Cost(min(cost.seconds for cost in costs), min(cost.cpu for cost in costs))
+        show(state, verb, least, f"aim {AIMS[verb]:g} s")
+
+
+def ingest(place: Path) -> tuple[str, ...]:
+    """Return the words that ingest the bundled example."""
+    return ("ingest", str(find_example()), "-o", str(place / "workload"), "--force")
+
+
+def command(place: Path, *words: str, **variables: str) -> Cost:
+    """Run a command in a process of its own and return its cost; it must not fail."""
+    environment = {**os.environ, "CI": "true", **variables}  # nothing goes on in the background
+    start, before = time.perf_counter(), _children()
+    subprocess.run(
+        [sys.executable, "-m", "meshwright", *words],
+        env=environment,
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return Cost(time.perf_counter() - start, _children() - before)
+
+
+def show(state: str, verb: str, cost: Cost, remark: str = "") -> None:
+    """Print one line."""
+    line = f"{state:<9} {verb:<13} {cost.seconds:6.1f} s  {cost.cpu:6.1f} s of CPU  {remark}"
+    print(line.rstrip(), flush=True)
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
