@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -65,6 +65,15 @@ def ingest(
     ),
     rate: str | None = Option(None, help="Publications: column of messages per second."),
     bytes: str | None = Option(None, help="Publications: column of the mean size."),
+    since: str | None = Option(
+        None, metavar="TIME", help="Mosquitto log: also what was wanted for a while since then."
+    ),
+    until: str | None = Option(
+        None, metavar="TIME", help="Mosquitto log: leave out what is later."
+    ),
+    at: str | None = Option(
+        None, metavar="TIME", help="Mosquitto log: what was wanted then. [default: at its end]"
+    ),
     max_rejected: float = Option(
         0.01, min=0, max=1, help="The largest share of invalid rows to skip."
     ),
@@ -225,9 +234,35 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         "digest": manifest["digest"][:16],
     }
     without = manifest.get("sources_without_records", [])
-    if without:
+    log = manifest.get("log")
+    if log:
+        facts |= facts_of_log(log, manifest["nodes_without_subscriptions"])
+    elif without:
         facts["no record in"] = ", ".join(map(repr, without))
     show.print_facts(f"workload {out}", facts)
+    if log and not manifest["n_publications"]:
+        print(
+            "publishers are unknown: the logs hold no publish line. Set `log_type debug` in "
+            "mosquitto.conf, or give them with --publications FILE"
+        )
+
+
+def facts_of_log(log: dict[str, Any], without_subscriptions: list[str]) -> dict[str, str]:
+    """Return what is to be said about logs."""
+    from meshwright.workload.mosquitto_log import in_words
+
+    facts = {}
+    if log["n_messages"]:
+        facts["messages"] = f"{log['n_messages']:,} of own clients"
+    if log["n_relayed"]:
+        facts["relayed"] = f"{log['n_relayed']:,} messages that bridges of a mesh brought, left out"
+    if log["skipped"]:
+        facts["left out"] = f"subscriptions: {in_words(log['skipped'])}"
+    if log["in_doubt"]:
+        facts["in doubt"] = f"subscriptions, kept: {in_words(log['in_doubt'])}"
+    if without_subscriptions:
+        facts["want nothing"] = ", ".join(map(repr, without_subscriptions))
+    return facts
 
 
 def show_publications(manifest: Manifest) -> dict[str, int]:

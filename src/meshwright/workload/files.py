@@ -87,14 +87,14 @@ def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source]
     complaints: list[str] = []
     once: dict[str, Source] = {}
     for text in given:
-        for source in _expand(text, complaints):
+        for source in _expand(text, complaints, format):
             once.setdefault(source.path, source)
     sources = list(once.values())
     if complaints:
         raise InputError("\n".join(dict.fromkeys(complaints)))
     if not sources:
         raise InputError("no source given. Name at least one file, for example subscriptions.csv.")
-    by_ending = {ENDINGS.get(Path(s.shown.removesuffix(".gz")).suffix.lower()) for s in sources}
+    by_ending = {_kind(Path(source.shown), None) for source in sources}
     kind = format or (by_ending.pop() if len(by_ending) == 1 else None)
     if kind is None:
         shown = ", ".join(f"'{source.shown}'" for source in sources[:3])
@@ -230,7 +230,7 @@ def reading(sources: Sequence[Source]) -> Iterator[None]:
         raise InputError(f"'{named.shown}' {found[0].format(said=said, state=state)}") from error
 
 
-def _expand(text: str, complaints: list[str]) -> list[Source]:
+def _expand(text: str, complaints: list[str], format: str | None) -> list[Source]:
     """Return the files of one argument; problems are added to `complaints`."""
     if _URI.match(text) and not text.startswith("file://"):
         complaints.append(
@@ -250,7 +250,7 @@ def _expand(text: str, complaints: list[str]) -> list[Source]:
         found += [
             Source(str(file), str(file.parent.resolve() / file.name))
             for file in files
-            if _readable(file, complaints)
+            if _readable(file, complaints, may_be_empty=_kind(file, format) == "mosquitto-log")
         ]
     return found
 
@@ -272,7 +272,12 @@ def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
     return parts
 
 
-def _readable(path: Path, complaints: list[str]) -> bool:
+def _kind(path: Path, format: str | None) -> str | None:
+    """Return the format of a file: as given, or by its name."""
+    return format or ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
+
+
+def _readable(path: Path, complaints: list[str], *, may_be_empty: bool) -> bool:
     if not path.is_file():  # a pipe would be waited for, and cannot be read twice
         complaints.append(f"'{path}' is not a regular file. Save its content to a file first.")
         return False
@@ -281,6 +286,8 @@ def _readable(path: Path, complaints: list[str]) -> bool:
             if file.read(1):
                 refuse_other_encoding(path.parent.resolve() / path.name)
                 return True
+        if may_be_empty:  # a broker at which nothing happened
+            return True
         complaints.append(f"'{path}' is empty. Leave it out, or check how it was written.")
     except OSError as error:
         complaints.append(f"'{path}' cannot be read: {error.strerror}. Check its permissions.")

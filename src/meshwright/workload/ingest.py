@@ -5,10 +5,11 @@ The steps: records (`records.py`), names with ids (`names.py`), subscriptions an
 if they are more than a given share, the run stops and nothing is written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,6 +20,12 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
 from meshwright.workload.files import MAX_LINE, link_hidden, reading, refuse_long_lines
+from meshwright.workload.mosquitto_log import (
+    LOG_RECORDS,
+    LogFacts,
+    broker_names,
+    refuse_untimed,
+)
 from meshwright.workload.names import NameIds, name_key, number_names
 from meshwright.workload.records import RECORDS, read_records, source_path
 from meshwright.workload.request import MAX_REJECTED, Part, check_request
@@ -50,6 +57,9 @@ def ingest(
     publications: Sequence[str] = (),
     rate: str | None = None,
     bytes: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    at: str | None = None,
     max_rejected: float = MAX_REJECTED,
     max_line: int = MAX_LINE,
     force: bool = False,
@@ -61,9 +71,11 @@ def ingest(
     guessed from the file name if None. `node` and `topic` are the columns; for a Mosquitto log
     `node` is the broker's name. `role` is the column that says whether a row subscribes or
     publishes; every row of the files `publications` publishes. `rate` and `bytes` are their columns
-    of messages per second and mean bytes. Edges need `directed`: True if ``a b`` means that a wants
-    b, False if friends want each other. `max_rejected` is the largest share of rows that may be
-    wrong. InputError names everything wrong with the sources, or the first ten rejected rows.
+    of messages per second and mean bytes. A Mosquitto log gives what its clients want at its end or
+    `at` a time, or at some time between `since` and `until`. Edges need `directed`: True if ``a b``
+    means that a wants b, False if friends want each other. `max_rejected` is the largest share of
+    rows that may be wrong. InputError names everything wrong with the sources, or the first ten
+    rejected rows.
     """
     target = Path(out)
     refuse_overwrite(target.absolute(), force=force)
@@ -78,6 +90,9 @@ def ingest(
         publications=publications,
         rate=rate,
         bytes=bytes,
+        since=since,
+        until=until,
+        at=at,
         max_rejected=max_rejected,
         max_line=max_line,
     )
@@ -90,6 +105,9 @@ def ingest(
         "publications": [file.shown for part in parts if part.how.publishes for file in part.files],
         "rate": rate,
         "bytes": bytes,
+        "since": since,
+        "until": until,
+        "at": at,
         "max_rejected": max_rejected,
     }
     every = [file for part in parts for file in part.files]
@@ -111,6 +129,7 @@ def ingest(
             "source": [source.shown for source in every],
             "sources_without_records": run.without_records,
             "parameters": parameters,
+            **run.log_facts(),
         }
         node_names = nodes.names()
         topic_names = node_names if topics is nodes else topics.names()
@@ -127,6 +146,7 @@ class _Run:
     progress: Progress
     max_rejected: float
     max_line: int
+    log: LogFacts | None = None
 
     def read(self) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
@@ -136,13 +156,15 @@ class _Run:
         with self.progress.step("reading"):
             records = reduce(DataFrame.unionByName, map(self._records, range(len(self.parts))))
             by_source = records.groupBy(source_path(self.files))
+            wants = F.expr("reason is null and not published")
             counts = by_source.agg(
-                F.count(F.lit(1)), F.count("reason"), F.count_if("published")
+                F.count(F.lit(1)), F.count("reason"), F.count_if("published"), F.count_if(wants)
             ).collect()
         self.n_records, n_malformed, n_published = (
             sum(row[i] for row in counts) for i in (1, 2, 3)
         )
         self.publishes = n_published > 0
+        self.wanting = {row[0] for row in counts if row[4]}
         found = {row[0] for row in counts}
         self.without_records = [source.shown for source in self.files if source.path not in found]
         self.usable = records.where("reason is null")
@@ -203,6 +225,20 @@ class _Run:
                 raise InputError(self._nothing_found())
             self.rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
 
+    def log_facts(self) -> dict[str, Any]:
+        """Return the facts of a manifest about logs."""
+        if self.log is None:
+            return {}
+        wanting = self._brokers(self.wanting)
+        files = self._brokers(file.path for file in self.parts[0].files)
+        return {
+            "log": self.log.as_dict(),
+            "nodes_without_subscriptions": [name for name in files if name not in wanting],
+        }
+
+    def _brokers(self, paths: Iterable[str]) -> list[str]:
+        return broker_names(paths, self.parts[0].how.node)
+
     def _records(self, number: int) -> DataFrame:
         """Return the records of a part."""
         files, kind, how = self.parts[number]
@@ -210,12 +246,21 @@ class _Run:
         records = read_records(self.spark, files, kind, how)
         if kind == "parquet":
             return records
+        schema = LOG_RECORDS if kind == "mosquitto-log" else RECORDS
         place = self.stage.scratch(f"records-{number}")
         records.write.parquet(uri(place))
-        return read_parquet(self.spark, place, schema=RECORDS)
+        records = read_parquet(self.spark, place, schema=schema)
+        if kind == "mosquitto-log":
+            self.log = LogFacts.of(records)
+            refuse_untimed(self.log, files)
+            records = records.where("note is null").drop("note", "n")
+        return records
 
     def _number(self, what: str, again: str = "") -> NameIds:
         raw = self.usable.select(F.col(what).alias("name"))
+        if self.kind == "mosquitto-log" and what == "node":
+            named = [(name,) for name in self._brokers(file.path for file in self.parts[0].files)]
+            raw = raw.union(self.spark.createDataFrame(named, "name string"))
         if self.kind == "edges":
             raw = raw.union(self.usable.select(F.col("topic").alias("name")))
         directory = self.stage.scratch(f"{what}-names{again}")
@@ -258,7 +303,12 @@ class _Run:
 
     def _nothing_found(self) -> str:
         where = ", ".join(f"'{source.shown}'" for source in self.files[:3])
-        if self.kind == "mosquitto-log":
+        if self.log is not None and self.log.skipped:
+            return (
+                f"of the subscriptions in {where} none is left: {self.log.reasons()}. For clients "
+                "that come and go, give --since TIME: it keeps what was wanted since then."
+            )
+        if self.log is not None:
             return (
                 f"{where} holds no subscribe line. Set `log_type subscribe` in mosquitto.conf, "
                 "let the clients reconnect, and ingest the log again."

@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
 from meshwright.workload.files import MAX_LINE, Source, first_lines, parquet_columns
+from meshwright.workload.mosquitto_log import ALWAYS, Window, broker_name, log_records
 from meshwright.workload.roles import Facts, Fields, read_facts
 
 RECORDS = (
@@ -49,14 +50,6 @@ Batches = Iterator[pa.RecordBatch]
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 BOM = "\ufeff"
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab
-# `log_type subscribe` writes "time: client qos filter". With `log_type all` other messages stand
-# between them; those that could be mistaken start with one of these words.
-LOG_LINE = (
-    r"^(?:[0-9][0-9T:./+ -]*: )?+"  # possessive: the words below must see past the time
-    r"(?!\t|Received |Sending |New |Client |No will |Opening |Config |Saving |Socket |Warning|Error"
-    r"|Bridge |Denied |Connecting |mosquitto version |Outgoing |Loading |Log |Reloading )"
-    r"(.+?) ([012]) (.+)$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +64,7 @@ class Reading:
     rate: str | None = None
     bytes: str | None = None
     publishes: bool = False  # every row is a publication
+    window: Window = ALWAYS  # of a log
 
 
 class Columns(NamedTuple):
@@ -86,10 +80,10 @@ class Columns(NamedTuple):
 def read_records(
     spark: SparkSession, sources: Sequence[Source], format: str, reading: Reading
 ) -> DataFrame:
-    """Return the RECORDS of the sources."""
+    """Return the RECORDS of the sources; of logs LOG_RECORDS."""
     if format == "parquet":
         return _parquet(spark, sources, reading)
-    lines = _lines(spark, sources)
+    lines = _lines(spark, sources, placed=format == "mosquitto-log")
     if format in SEPARATORS:
         return _delimited(lines, sources, SEPARATORS[format], reading)
     if format == "jsonl":
@@ -116,12 +110,20 @@ def source_path(sources: Sequence[Source]) -> Column:
     return F.coalesce(F.create_map(*linked)[path], path) if linked else path
 
 
-def _lines(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
-    """Return (source, line) of each line not blank, without BOM and line end."""
+def _lines(spark: SparkSession, sources: Sequence[Source], *, placed: bool) -> DataFrame:
+    """Return (source, line) of each line not blank, without BOM and line end.
+
+    If `placed`, also the position in the file, (block, row): a task reads a block in order.
+    """
     text = spark.read.option("lineSep", "\n").text([source.read for source in sources])
     line = F.rtrim("value", F.lit("\r"))  # byte-wise: a regular expression would repair bad UTF-8
     line = F.when(line.startswith(BOM), F.substring(line, 2, 2**31 - 1)).otherwise(line)
-    frame = text.select(F.col("_metadata.file_path").alias("source"), line.alias("line"))
+    place = [
+        F.col("_metadata.file_block_start").alias("block"),
+        F.monotonically_increasing_id().alias("row"),
+    ]
+    source = F.col("_metadata.file_path").alias("source")
+    frame = text.select(source, line.alias("line"), *(place if placed else ()))
     return frame.where(F.length(F.trim("line")) > 0)
 
 
@@ -303,17 +305,9 @@ def _edges(lines: DataFrame) -> DataFrame:
 
 
 def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
-    """Mosquitto's own log: each file is a broker, each subscribe line a topic it must get.
-
-    ``$SYS`` stays inside a broker and is left out; a shared subscription counts as its filter.
-    """
-    matched = lines.where(F.col("line").rlike(LOG_LINE) | ~F.is_valid_utf8("line"))
-    topic = F.regexp_replace(F.regexp_extract("line", LOG_LINE, 3), r"^\$share/[^/]*/", "")
-    matched = matched.withColumn("topic", topic).where(~F.col("topic").startswith("$SYS/"))
-    file_name = F.regexp_extract(source_path(sources), r"([^/]*)$", 1)
-    broker = F.regexp_replace(file_name, r"(\.(log|txt|gz))+$", "")
-    node = F.lit(reading.node) if reading.node else broker
-    return _record(matched, Fields(node, F.col("topic")), F.lit(None).cast("string"))
+    """Mosquitto's own log: what the clients of a broker want and send; LOG_RECORDS."""
+    node = F.lit(reading.node) if reading.node else broker_name(source_path(sources))
+    return log_records(lines, node, reading.window)
 
 
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from meshwright.errors import InputError
 from meshwright.workload.files import MAX_LINE, Source, find_sources
+from meshwright.workload.mosquitto_log import ALWAYS, Window
 from meshwright.workload.records import Reading, check_columns
 
 MAX_REJECTED = 0.01
@@ -31,6 +32,9 @@ def check_request(
     publications: Sequence[str] = (),
     rate: str | None = None,
     bytes: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    at: str | None = None,
     max_rejected: float = MAX_REJECTED,
     max_line: int = MAX_LINE,
 ) -> list[Part]:
@@ -45,12 +49,12 @@ def check_request(
             "--rate and --bytes belong to publications; say which rows publish with --role, or "
             "give their files with --publications."
         )
-    parts = []
+    window, parts = Window.of(since, until, at), []
     if sources or not publications:
         files, kind = find_sources(sources, format)
         _check_options(kind, directed, node, topic, role)
         rated = (rate, bytes) if role else (None, None)
-        how = Reading(node, topic, header, max_line, role, *rated)
+        how = Reading(node, topic, header, max_line, role, *rated, window=window)
         parts.append(Part(files, kind, how))
     if publications:
         files, kind = find_publications(publications, format)
@@ -58,6 +62,8 @@ def check_request(
         columns = (None, None) if parts and parts[0].kind in NO_COLUMNS else (node, topic)
         how = Reading(*columns, header, max_line, None, rate, bytes, publishes=True)
         parts.append(Part(files, kind, how))
+    if window != ALWAYS and not any(part.kind == "mosquitto-log" for part in parts):
+        raise InputError("--since, --until and --at belong to Mosquitto logs; leave them out.")
     for part in parts:
         check_columns(part.files, part.kind, part.how)
     return parts

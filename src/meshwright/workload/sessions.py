@@ -1,0 +1,289 @@
+"""What a broker's clients want, followed through the lines of its log.
+
+A subscription begins with its line and ends with the unsubscribe, with the connection of a clean
+session, when the broker forgets the session, or when the client begins a new one. The log is a
+hint: lines may be missing, and it does not tell how long sessions of MQTT 5 outlive their
+connections. Where it leaves doubt the subscription is kept, and counted. Tried with 2.0.11.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# Client ids of bridges that `deploy` writes: both ends, each written as a directory name.
+BRIDGE_CLIENT = r"^mesh(-local)?\.[A-Za-z0-9_%-][A-Za-z0-9_.%-]*\.[A-Za-z0-9_.%-]+$"
+
+# Why a subscription is left out
+BRIDGE = "of bridges of a mesh"
+UNSUBSCRIBED = "unsubscribed"
+ENDED = "ended with a clean session"
+REPLACED = "of a session that a new one replaced"
+EXPIRED = "of an expired session"
+RESTARTED = "of clean sessions before the broker started again"
+INSIDE = "of $SYS, which stays inside a broker"
+# Why one is kept although its client is gone
+EXPIRY_UNKNOWN = "MQTT 5 clients that left: the log does not tell when their sessions expire"
+START_UNKNOWN = "clients that left: the log does not tell whether their sessions were clean"
+
+_BRIDGE = re.compile(BRIDGE_CLIENT)
+_CONNECTED = re.compile(
+    r"New client connected from \S+ as (.*) \(p([0-9]+), c([01]), k[0-9]+(?:, u'.*')?\)\.?"
+)
+_CONNACK = re.compile(r"Sending CONNACK to (.*) \(([0-9]+), ([0-9]+)\)")
+_LEFT = re.compile(
+    r"Client (.*) (?:disconnected(?:\.|,.*| due to .*| \(.*)"
+    r"|closed its connection\.|has exceeded timeout, disconnecting\."
+    r"|already connected, closing old connection\.)"
+)
+_BROKEN = re.compile(
+    r"Socket error on client (.*), disconnecting\.|Bad socket read/write on client (.*): .*"
+)
+_EXPIRING = re.compile(r"Expiring (?:persistent )?client (.*) due to timeout\.?")
+_STARTING = re.compile(r"mosquitto version \S+ starting")
+_ASKED = re.compile(r"Received (SUBSCRIBE|UNSUBSCRIBE) from (.*)")
+_ANSWERED = re.compile(r"Sending (?:SUBACK|UNSUBACK) to .*")
+_LISTED = re.compile(r"\t(.*) \(QoS [0-2]\)")
+_WILL = re.compile(r"Will message specified ")
+_QOS = re.compile(r" [012] ")
+_SHARED = re.compile(r"\$share/[^/]*/")
+# Other messages that could be mistaken for "client qos filter".
+_MESSAGE = re.compile(
+    r"\t|(?:Received|Sending|New|Client|No will|Opening|Config|Saving|Socket|Bridge|Denied|Will"
+    r"|Connecting|mosquitto version|Outgoing|Loading|Log|Reloading|Expiring|Bad) |Warning|Error"
+)
+MQTT_5 = 5
+MQTT_31 = 1  # has no "session present"
+
+
+class Followed(NamedTuple):
+    """What the lines of a broker tell."""
+
+    wanted: list[tuple[str, str]]  # (client, filter as it was subscribed to)
+    wills: list[str]  # topics of messages for when a client dies
+    skipped: Counter[str]  # subscriptions by the reason why they are left out
+    in_doubt: Counter[str]  # subscriptions that are kept, by what the log does not tell
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a client wants, and what is known about its session."""
+
+    filters: dict[str, None] = field(default_factory=dict)
+    version: int | None = None  # of the protocol; None if the client's connect line is missing
+    clean: bool | None = None  # ends with its connection; None if unknown
+    connected: bool = True
+
+    def doubt(self) -> str | None:
+        """Return what the log does not tell about a client that is gone."""
+        if self.connected or self.clean is not None:
+            return None
+        return EXPIRY_UNKNOWN if self.version == MQTT_5 else START_UNKNOWN
+
+
+def follow(
+    lines: Iterable[tuple[float | None, str]],
+    since: float | None = None,
+    until: float | None = None,
+) -> Followed:
+    """Return what clients want after the last line, or at some time from `since` on.
+
+    Lines are (seconds, text) without the time in front, in the order of the file. Those after
+    `until` are not read. A line without a time has that of the line before.
+    """
+    log = _Log()
+    now = None
+    for seconds, text in lines:
+        now = seconds if seconds is not None else now
+        if until is not None and now is not None and now > until:
+            continue
+        if since is not None and now is not None and now >= since:
+            log.remember()
+        log.read(text)
+    if since is not None:
+        log.remember()
+    return log.result()
+
+
+def is_bridge(client: str) -> bool:
+    """Return whether a client id is that of a bridge of a mesh.
+
+    Examples
+    --------
+    >>> is_bridge("mesh.press-hall.Halle%203"), is_bridge("mesh.7"), is_bridge("meshes.a.b")
+    (True, False, False)
+    """
+    return _BRIDGE.match(client) is not None
+
+
+def topic_of(filter: str) -> str | None:
+    """Return what a broker must get for a filter; None if it never leaves the broker.
+
+    Examples
+    --------
+    >>> topic_of("$share/pool/jobs/#"), topic_of("$SYS/broker/uptime")
+    ('jobs/#', None)
+    """
+    shared = _SHARED.match(filter)
+    topic = filter[shared.end() :] if shared else filter
+    return None if topic == "$SYS" or topic.startswith("$SYS/") else topic
+
+
+class _Log:
+    """The sessions of a broker's clients while its log is read."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = {}
+        self._ever: dict[tuple[str, str], None] | None = None  # wanted since the time asked for
+        self._wills: dict[str, None] = {}
+        self._skipped: Counter[str] = Counter()
+        self._left_out: dict[tuple[str, str], str] = {}  # what no broker must get, with the reason
+        self._asking: tuple[str, str] | None = None  # what a client asks for, and the client
+        self._listed: list[str] = []  # filters of a request, not yet confirmed
+        self._confirms = False  # whether the broker logs what it granted
+        self._will_follows = False  # the topic of a will is on the next line
+
+    def remember(self) -> None:
+        """From now on a subscription stays, also when it ends."""
+        if self._ever is None:
+            self._ever = dict.fromkeys(self._pairs())
+
+    def result(self) -> Followed:
+        """Return what is wanted, without bridges and what stays inside of the broker."""
+        self._grant_listed()
+        in_doubt = Counter[str]()
+        for session in self._sessions.values() if self._ever is None else ():
+            doubt = session.doubt()
+            if doubt and session.filters:
+                in_doubt[doubt] += len(session.filters)
+        wanted = list(self._pairs() if self._ever is None else self._ever)
+        skipped = self._skipped + Counter(self._left_out.values())
+        return Followed(wanted, list(self._wills), skipped, in_doubt)
+
+    def read(self, text: str) -> None:
+        """Read one line."""
+        if self._asking is not None and self._read_request(*self._asking, text):
+            return
+        if self._will_follows and text.startswith("\t"):
+            self._wills[text[1:]] = None
+            self._will_follows = False
+        elif match := _ASKED.fullmatch(text):
+            self._grant_listed()
+            self._asking = match[1], match[2]
+        elif _WILL.match(text):
+            self._will_follows = True
+        elif match := _CONNECTED.fullmatch(text):
+            self._connect(match[1], int(match[2]), clean=match[3] == "1")
+        elif match := _CONNACK.fullmatch(text):
+            session = self._sessions.get(match[1])
+            knows = session is not None and session.version not in (None, MQTT_31)
+            if knows and match[2] == match[3] == "0":
+                self._end(match[1], REPLACED)
+        elif match := _LEFT.fullmatch(text) or _BROKEN.fullmatch(text):
+            self._leave(match[match.lastindex or 1])
+        elif match := _EXPIRING.fullmatch(text):
+            self._end(match[1], EXPIRED)
+        elif _STARTING.match(text):
+            self._restart()
+        else:
+            self._read_pair(text)
+
+    def _read_request(self, what: str, client: str, text: str) -> bool:
+        """Read a line that belongs to a client's request; return whether it does."""
+        if _ANSWERED.fullmatch(text):
+            self._grant_listed()
+            self._asking = None
+            return True
+        own = text.removeprefix(f"{client} ") if text.startswith(f"{client} ") else None
+        if what == "UNSUBSCRIBE":
+            name = text[1:] if text.startswith("\t") else own
+            if name is not None:
+                self._unsubscribe(client, name)
+            return name is not None
+        if own is not None and _QOS.match(f" {own}"):
+            self._listed.clear()
+            self._confirms = True
+            self._subscribe(client, own[2:])
+            return True
+        if match := _LISTED.fullmatch(text):
+            self._listed.append(match[1])
+        return text.startswith("\t")
+
+    def _read_pair(self, text: str) -> None:
+        """Read "client qos filter" or "client filter", the lines of subscribe and unsubscribe."""
+        cuts = [match.start() for match in _QOS.finditer(text)]
+        known = [cut for cut in cuts if text[:cut] in self._sessions]
+        if known or (cuts and cuts[0] > 0 and not _MESSAGE.match(text)):
+            cut = known[-1] if known else cuts[0]
+            self._subscribe(text[:cut], text[cut + 3 :])
+            return
+        for client, name in _cuts(text):
+            if client in self._sessions and name in self._sessions[client].filters:
+                self._unsubscribe(client, name)
+                return
+
+    def _grant_listed(self) -> None:
+        """Take what a client asked for as granted, where the broker does not log what it grants."""
+        if self._asking is not None and not self._confirms:
+            for name in self._listed:
+                self._subscribe(self._asking[1], name)
+        self._listed.clear()
+
+    def _subscribe(self, client: str, name: str) -> None:
+        reason = BRIDGE if is_bridge(client) else INSIDE if topic_of(name) is None else None
+        if reason is not None:
+            self._left_out[client, name] = reason
+        elif name:
+            self._sessions.setdefault(client, _Session()).filters[name] = None
+            if self._ever is not None:
+                self._ever[client, name] = None
+
+    def _unsubscribe(self, client: str, name: str) -> None:
+        session = self._sessions.get(client)
+        if session is not None and name in session.filters:
+            del session.filters[name]
+            self._skip(UNSUBSCRIBED, 1)
+
+    def _connect(self, client: str, version: int, *, clean: bool) -> None:
+        if clean:
+            self._end(client, REPLACED)
+        session = self._sessions.setdefault(client, _Session())
+        session.version, session.connected = version, True
+        session.clean = clean if version != MQTT_5 else None
+
+    def _leave(self, client: str) -> None:
+        session = self._sessions.get(client)
+        if session is not None:
+            session.connected = False
+            if session.clean:
+                self._end(client, ENDED)
+
+    def _restart(self) -> None:
+        self._asking = None
+        for client, session in self._sessions.items():
+            session.connected = False
+            if session.clean:
+                self._end(client, RESTARTED)
+
+    def _end(self, client: str, reason: str) -> None:
+        """Forget what a client wants."""
+        session = self._sessions.get(client)
+        if session is not None:
+            self._skip(reason, len(session.filters))
+            session.filters.clear()
+
+    def _skip(self, reason: str, n: int) -> None:
+        if self._ever is None:
+            self._skipped[reason] += n
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        for client, session in self._sessions.items():
+            for name in session.filters:
+                yield client, name
+
+
+def _cuts(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a text cut in two at each of its spaces."""
+    for match in re.finditer(" ", text):
+        yield text[: match.start()], text[match.end() :]
