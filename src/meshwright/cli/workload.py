@@ -39,6 +39,10 @@ SizeLaw = Annotated[
     str, Option(help="How sizes between A and B are spread: uniform, or steep, as 1 / size^2.")
 ]
 
+Publishers = Annotated[
+    int, Option(help="Nodes drawn to publish each topic. [default: nothing is said of publishers]")
+]
+
 generate = add_group("generate", "Make a synthetic workload, or a problem to assign.")
 
 
@@ -101,6 +105,7 @@ def zipf(
     alpha: float = Option(help="The papers use 0.5 and 2.0."),
     draw: Draw = "successive",
     size_law: SizeLaw = "uniform",
+    publishers: Publishers = 0,
     seed: Seed = 1,
 ) -> None:
     """Popularity rank^-alpha: nearly every node wants a few topics."""
@@ -116,6 +121,7 @@ def unif(
     subscriptions: Subscriptions,
     draw: Draw = "successive",
     size_law: SizeLaw = "uniform",
+    publishers: Publishers = 0,
     seed: Seed = 1,
 ) -> None:
     """Every topic equally popular."""
@@ -132,6 +138,7 @@ def expo(
     rate: float = Option(10.0, help="How fast popularity falls."),
     draw: Draw = "successive",
     size_law: SizeLaw = "uniform",
+    publishers: Publishers = 0,
     seed: Seed = 1,
 ) -> None:
     """Popularity exp(-rate * rank / topics)."""
@@ -271,6 +278,20 @@ def show_publications(manifest: Manifest) -> dict[str, int]:
     return {"publications": n} if n else {}
 
 
+def publishing_facts(found: Statistics) -> dict[str, str]:
+    """Return what is known about publishers."""
+    if found.publishing is None:
+        return {"publications": "unknown: give them to ingest (--role, --publications)"}
+    known = found.publishing
+    unknown = f", {known.n_without_rate:,} of unknown rate" if known.n_without_rate else ""
+    return {
+        "publications": f"{known.n_publications:,}",
+        "messages": f"{known.rate:,.6g} per second in all{unknown}",
+        "unpublished": f"{known.n_unpublished:,} topics that somebody wants and nobody publishes",
+        "unwanted": f"{known.n_unwanted:,} topics that somebody publishes and nobody wants",
+    }
+
+
 def print_statistics(workload: Path, found: Statistics) -> None:
     """Print the statistics of a workload."""
     from meshwright.workload.statistics import ccdf, quantile
@@ -281,12 +302,18 @@ def print_statistics(workload: Path, found: Statistics) -> None:
         "nodes": found.n_nodes,
         "topics": found.n_topics,
         "subscriptions": found.n_subscriptions,
+        **publishing_facts(found),
         "design": f"{expected.incidences:,} incidences, about {cost}",
     }
     show.print_facts(f"workload {workload}", facts)
     for title, histogram in (
         ("subscriptions per node", found.subscriptions_per_node),
         ("subscribers per topic", found.subscribers_per_topic),
+        *(
+            [("publishers per topic", found.publishing.publishers_per_topic)]
+            if found.publishing
+            else []
+        ),
     ):
         total = sum(n for _, n in histogram)
         mean = sum(value * n for value, n in histogram) / max(total, 1)

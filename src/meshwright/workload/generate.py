@@ -27,7 +27,7 @@ from meshwright.runtime.machine import machine_memory
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.runtime.tasks import Batches, numbers_in
-from meshwright.storage import Manifest, staging
+from meshwright.storage import Manifest, Staging, staging
 from meshwright.storage.digest import BLOCK, pack
 from meshwright.workload import tables
 from meshwright.workload.kernels import draws as kernel
@@ -42,6 +42,7 @@ DEFAULT_RATE = 10.0
 N_STEPS = 2
 PAIRS_AT_ONCE = 1 << 20  # of a community's users, a kernel call: 8 MB of relations at most
 DRAWS_AT_ONCE = 1 << 18
+PUBLISHER_STREAMS = 0x7075626C  # changes the seed: topics and nodes have streams of their own
 TASKS_PER_PARTITION = 4  # communities take longer than draws
 
 Draw = Callable[[int, int], tuple[Ints, Ints]]
@@ -67,6 +68,7 @@ class TopicModel:
     rate: float | None = None
     draw: str = "successive"
     size_law: str = "uniform"  # of the sizes between these; "steep": in proportion to 1 / size^2
+    publishers: int = 0  # nodes that publish each topic; 0: nothing is said about publishers
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -106,6 +108,10 @@ class TopicModel:
                 f"a node cannot want {high} of {self.topics} topics. "
                 "Lower --subscriptions or raise --topics."
             )
+        if not 0 <= self.publishers <= self.nodes:
+            raise InputError(
+                f"publishers is {self.publishers}; give 0 to {self.nodes:,}, one for each node."
+            )
         check_seed(self.seed)
 
     @property
@@ -115,6 +121,12 @@ class TopicModel:
         if self.alpha is not None:
             return np.asarray(ranks**-self.alpha)
         return np.asarray(np.exp(-(self.rate or 0.0) * ranks / self.topics))
+
+    def publisher_drawer(self) -> Draw:
+        """Return the function (first topic, count) -> (sizes, nodes): who publishes each topic."""
+        sizes = kernel.Sizes(self.seed ^ PUBLISHER_STREAMS, self.publishers, self.publishers)
+        popularity = kernel.new_popularity(np.ones(self.nodes))
+        return lambda first, count: kernel.draw_successive(sizes, popularity, first, count)
 
     def drawer(self) -> Draw:
         """Return the function (first node, count) -> (sizes, topics); needs no JVM."""
@@ -165,12 +177,34 @@ def generate(
         with progress.step(f"drawing {nodes:,} nodes' topics"):
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
             written = tables.write_subscriptions(blocks, draw_blocks, stage)
+            if model.publishers:
+                _write_publishers(spark, model, partitions, stage)
         with progress.step("writing the names"):
             node_names = numbered_names(spark, "node", nodes, partitions)
             topic_names = numbered_names(spark, "topic", topics, partitions)
             names = node_names, topic_names
             facts = {"source": [f"generate {model.family}"], "parameters": asdict(model)}
             return tables.publish_workload(stage, written, *names, partitions, facts)
+
+
+def _write_publishers(
+    spark: SparkSession, model: TopicModel, partitions: int, stage: Staging
+) -> None:
+    """Draw the publishers of each topic and write them."""
+    draw_topics, topics = model.publisher_drawer(), model.topics
+    n_blocks = -(-topics // BLOCK)
+
+    def draw_blocks(batches: Batches) -> Batches:
+        for first, end in tables.id_ranges(batches, topics):
+            sizes, nodes = draw_topics(first, end - first)
+            topic = np.repeat(np.arange(first, end, dtype=np.int32), sizes)
+            unknown = pa.nulls(len(nodes), pa.float64())
+            arrays = [pa.array(nodes, pa.int32()), pa.array(topic, pa.int32()), unknown, unknown]
+            yield pa.RecordBatch.from_arrays(arrays, list(tables.PUBLICATIONS))
+
+    blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
+    rows = blocks.mapInArrow(draw_blocks, tables.PUBLISHED)
+    tables.write_publications(rows, model.nodes, partitions, stage)
 
 
 def generate_social(

@@ -2,8 +2,8 @@
 
 Users are nodes and topics. The undirected relation is followed from the start users level by level;
 within a level users come in id order, and the sample ends at exactly the given number. It keeps all
-subscriptions among the visited users. Each level is written before the next begins, so plans stay
-short; a level costs one join of the frontier with the relation.
+subscriptions and publications among the visited users. Each level is written before the next
+begins, so plans stay short; a level costs one join of the frontier with the relation.
 """
 
 from pathlib import Path
@@ -18,7 +18,13 @@ from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, open_dataset, spark_reads, staging
 from meshwright.workload.names import Names, number_rows
-from meshwright.workload.tables import packed, publish_workload, write_distinct
+from meshwright.workload.tables import (
+    PUBLICATIONS,
+    packed,
+    publish_workload,
+    write_distinct,
+    write_publications,
+)
 
 N_STEPS = 3
 BROADCAST_USERS = 1_000_000
@@ -65,6 +71,14 @@ def sample(
                 .select(packed("new_node", "new_topic").alias("key"))
             )
             written = write_distinct(pairs, count, partitions, stage)
+            if manifest["n_publications"]:
+                published = (
+                    read_parquet(spark, manifest.table("publications"))
+                    .join(ids.toDF("node", "new_node"), "node")
+                    .join(ids.toDF("topic", "new_topic"), "topic")
+                    .select("new_node", "new_topic", "rate", "bytes")
+                )
+                write_publications(published.toDF(*PUBLICATIONS), count, partitions, stage)
             parameters = {"nodes": nodes, "seeds": seeds, "seed": seed}
             parameters["workload_digest"] = manifest["digest"]
             facts = {"source": [str(workload)], "parameters": parameters}

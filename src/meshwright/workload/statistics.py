@@ -1,20 +1,37 @@
 """Statistics of a workload: counts, the two CCDFs of paper 1's Fig. 3, popular topics, cost."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from meshwright.model.publications import Publications
+from meshwright.patterns.filters import PatternIndex
+from meshwright.runtime.arrays import Bools
 from meshwright.runtime.paths import read_parquet
 from meshwright.runtime.progress import Progress, no_progress
-from meshwright.storage import open_dataset, spark_reads
+from meshwright.storage import Manifest, open_dataset, read_parts, spark_reads
 from meshwright.workload.forecast import Forecast, forecast
 
-N_STEPS = 3
+N_STEPS = 4
 POPULAR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """Who publishes; a topic that is a filter meets every topic with which it shares a name."""
+
+    n_publications: int
+    publishers_per_topic: tuple[tuple[int, int], ...]
+    n_unpublished: int  # topics that somebody wants and nobody publishes
+    n_unwanted: int  # topics that somebody publishes and nobody wants
+    rate: float  # messages per second in all, as far as rates are known
+    n_without_rate: int  # publications
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,7 @@ class Statistics:
     subscribers_per_topic: tuple[tuple[int, int], ...]
     popular_topics: tuple[tuple[str, int], ...]
     forecast: Forecast
+    publishing: Publishing | None  # None if nothing is known about publishers
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values for `--json`, with the CCDFs."""
@@ -40,6 +58,12 @@ class Statistics:
         for name in ("subscriptions_per_node", "subscribers_per_topic"):
             values[name] = {"histogram": values[name], "ccdf": ccdf(values[name])}
         popular = [{"topic": topic, "subscribers": n} for topic, n in self.popular_topics]
+        if self.publishing is not None:
+            sizes = self.publishing.publishers_per_topic
+            values["publishing"]["publishers_per_topic"] = {
+                "histogram": sizes,
+                "ccdf": ccdf(sizes),
+            }
         return {**values, "popular_topics": popular}
 
 
@@ -61,6 +85,9 @@ def statistics(
             counts = subscriptions.groupBy("topic").count()
             top = counts.orderBy(F.desc("count"), "topic").limit(POPULAR).join(topics, "topic")
             popular = top.orderBy(F.desc("count"), "topic").select("name", "count").collect()
+        with progress.step("matching publishers with subscribers"):
+            known = manifest["n_publications"] > 0
+            publishing = _publishing(manifest, subscriptions, topics) if known else None
     incidences = sum(n * size * (size - 1) // 2 for size, n in per_topic)
     return Statistics(
         digest=manifest["digest"],
@@ -71,7 +98,41 @@ def statistics(
         subscribers_per_topic=per_topic,
         popular_topics=tuple((row["name"], row["count"]) for row in popular),
         forecast=forecast(manifest["n_nodes"], manifest["n_subscriptions"], incidences),
+        publishing=publishing,
     )
+
+
+def _publishing(manifest: Manifest, subscriptions: DataFrame, topics: DataFrame) -> Publishing:
+    """Return who publishes. Publications and, with filters, names are held in this process."""
+    found = Publications.of_table(read_parts(manifest.table("publications")))
+    per_topic = np.bincount(found.topics, minlength=manifest["n_topics"])
+    values, counts = np.unique(per_topic, return_counts=True)
+    published = per_topic > 0
+    wanted = np.zeros(len(published), dtype=bool)
+    wanted[subscriptions.select("topic").distinct().toArrow().column(0).to_numpy()] = True
+    unpublished, unwanted = wanted & ~published, published & ~wanted
+    if topics.where("name rlike '[+#]'").limit(1).count():
+        ordered = topics.toArrow().sort_by("topic").column("name").to_pylist()
+        unpublished = _without_partner(ordered, unpublished, published)
+        unwanted = _without_partner(ordered, unwanted, wanted)
+    known = ~np.isnan(found.rates)
+    return Publishing(
+        n_publications=len(found),
+        publishers_per_topic=tuple(zip(values.tolist(), counts.tolist(), strict=True)),
+        n_unpublished=int(unpublished.sum()),
+        n_unwanted=int(unwanted.sum()),
+        rate=math.fsum(found.rates[known]),
+        n_without_rate=int((~known).sum()),
+    )
+
+
+def _without_partner(names: Sequence[str], some: Bools, partners: Bools) -> Bools:
+    """Return which topics among `some` share no name with one of the partners."""
+    index = PatternIndex(names[i] for i in np.flatnonzero(partners).tolist())
+    left = some.copy()
+    for i in np.flatnonzero(some).tolist():
+        left[i] = not index.overlapping(names[i])
+    return left
 
 
 def histogram(subscriptions: DataFrame, column: str, total: int) -> tuple[tuple[int, int], ...]:

@@ -30,7 +30,7 @@ BLOCKS_AT_ONCE = 32  # 8,192 ids: a few MB of arrays
 KEYS = "key long"  # node << 32 | topic
 SUBSCRIPTIONS = "node int, topic int"
 PUBLICATIONS = ("node", "topic", "rate", "bytes")
-_PUBLISHED = "node int, topic int, rate double, bytes double"
+PUBLISHED = "node int, topic int, rate double, bytes double"
 _ARROW_PUBLISHED = pa.schema(
     [("node", pa.int32()), ("topic", pa.int32()), ("rate", pa.float64()), ("bytes", pa.float64())]
 )
@@ -104,7 +104,7 @@ def write_publications(
         write_task_result(results, {"counts": [len(read), len(merged)]})
         yield from merged.as_table().to_batches(BATCH_ROWS)
 
-    merged = rows.repartitionById(partitions, part).mapInArrow(merge, _PUBLISHED)
+    merged = rows.repartitionById(partitions, part).mapInArrow(merge, PUBLISHED)
     merged.write.parquet(uri(stage.table("publications")))
     counts = [result["counts"] for result in read_task_results(results)]
     return sum(n for n, _ in counts), sum(n for _, n in counts)
