@@ -69,7 +69,19 @@ def make_log(log: Path, kinds: list[str], wanted: dict[str, list[str]]) -> None:
             named = [word for topic in topics for word in ("-t", topic)]
             # -E: leave once the subscriptions are acknowledged; -c: the session stays.
             subprocess.run(
-                [str(CLIENT), "-h", "127.0.0.1", "-p", str(port), "-i", client, "-q1", "-E", "-c"]
+                [
+                    str(CLIENT),
+                    "-h",
+                    "127.0.0.1",
+                    "-p",
+                    str(port),
+                    "-i",
+                    client,
+                    "-q",
+                    "1",
+                    "-E",
+                    "-c",
+                ]
                 + named,
                 check=True,
                 timeout=60,

@@ -70,9 +70,11 @@ def test_json_is_the_manifest_and_weights_are_read(spark, world, run):
     assert run(*words, "--force")[0] == 0
 
 
-def test_a_plan_without_a_ring_is_flooded_by_tree(spark, world, run):
-    code, out, err = run("plan", "-o", "r", "--routing", "tree", "-n", "20")
+@pytest.mark.parametrize("routing", [(), ("--routing", "tree")])
+def test_a_plan_without_a_ring_is_flooded_by_tree(spark, world, run, routing):
+    code, out, err = run("plan", "-o", "r", *routing, "-n", "20")
     assert (code, err) == (0, "")
+    assert json.loads(Path("r/manifest.json").read_text())["routing"] == "tree"
     assert "subscribers of disconnected topics are missed" in out
 
 
@@ -80,7 +82,7 @@ def test_a_plan_without_a_ring_is_flooded_by_tree(spark, world, run):
     ("words", "message"),
     [
         (
-            ("plan",),
+            ("plan", "-r", "pie"),
             "pie routes on small worlds, and a star overlay has no ring. Use routing 'tree'",
         ),
         (("plan", "-r", "tree", "--against", "scribe"), "scribe routes on small worlds"),

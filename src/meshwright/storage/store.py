@@ -44,7 +44,7 @@ from meshwright.storage.versions import (
 # What the system says when a disk takes no more, in Python's errors and in Spark's.
 # Spark's codec unpacks itself into the temporary directory, and hides why it could not.
 FULL = re.compile(
-    "No space left on device|Disk quota exceeded|File too large|no snappyjava in java.library.path"
+    "No space left on device|Disk quota exceeded|File too large|no snappyjava in java"
 )
 # What Spark says of a damaged Parquet file; some damage ends in an error inside its reader.
 DAMAGED = re.compile(
