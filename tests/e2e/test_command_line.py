@@ -117,7 +117,7 @@ def test_wrong_rows_end_with_2_and_a_list(spark, here, run):
         (["ingest", "gone.csv", "-o", "w"], "error: 'gone.csv' does not exist"),
         (["ingest", "s.csv", "-o", "w", "--format", "xml"], "error: unknown format 'xml'."),
         (["ingest", "s.csv"], "Missing option '--out' / '-o'"),
-        (["ingest", "-o", "w"], "Missing argument"),
+        (["ingest", "-o", "w"], "no source given. Name at least one file"),
         (
             ["ingest", "s.csv", "-o", "w", "--max-rejected", "lots"],
             "Invalid value for '--max-rejected'",
