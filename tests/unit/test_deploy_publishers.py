@@ -1,5 +1,7 @@
 """Plans for workloads that say who publishes: trees, directions, relays, rights."""
 
+from dataclasses import replace
+
 import pytest
 
 from meshwright.deploy import plan, read_conf, validate, write_conf
@@ -51,8 +53,6 @@ def test_a_publisher_inside_a_tree_is_a_relay_and_gets_only_what_comes_from_behi
     pairs = [("sub", "t")]
     workload = Instance.from_pairs(pairs, publications=[("near", "t"), ("far", "t")])
     overlay = design(workload, "gm")
-    from dataclasses import replace
-
     names = list(overlay.instance.node_names)
     far, near, sub = (names.index(name) for name in ("far", "near", "sub"))
     overlay = replace(
@@ -98,3 +98,12 @@ def test_a_missing_line_of_a_publisher_fails_the_proof(tmp_path):
         file.write_text(text)
     findings = validate(tmp_path / "conf")
     assert any("from 'edge-1' does not reach 'cloud-1'" in finding for finding in findings)
+
+
+def test_a_publisher_in_the_middle_of_its_own_topic_receives_nothing():
+    workload = Instance.from_pairs([("a", "t"), ("b", "t")], publications=[("middle", "t")])
+    overlay = replace(design(workload, "gm"), edges=[[0, 2], [1, 2]])
+    made = plan(overlay, brokers_of(overlay.instance.node_names))
+    assert route(made, "t").relays == ("middle",)  # whatever else is published at a or b
+    assert route(made, "t").unwanted == 0
+    assert made.summary()["relayed_topics"] == 0

@@ -243,7 +243,7 @@ def print_plan(out: Path, plan: Plan, summary: dict[str, Any]) -> None:
     if summary["relayed_topics"]:
         print(
             f"topics relayed by brokers that do not want them: {summary['relayed_topics']:,}\n"
-            f"  unwanted receptions: {summary['unwanted']:,}, {summary['unwanted_share']:.1%} "
+            f"  unwanted receptions: {summary['unwanted']:,.4g}, {summary['unwanted_share']:.1%} "
             "of all, if each topic is published equally"
         )
     for names in plan.shared[:MOST_EXAMPLES]:

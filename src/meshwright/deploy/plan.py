@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self
 
+from meshwright.deploy.graphs import neighbours, search
 from meshwright.deploy.names import MAX_DIRECTORY, bridge_pattern
 from meshwright.deploy.shape import check_shape
 from meshwright.errors import InputError, unknown_choice
@@ -56,28 +57,6 @@ SHAPE = {  # of plan.json; "?" for what may be missing
 
 Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
 Direction = Literal["both", "out", "in"]
-Node = TypeVar("Node", int, str)
-
-
-def neighbours(edges: Iterable[tuple[Node, Node]]) -> dict[Node, list[Node]]:
-    """Return the neighbours of each node, in the order of the edges."""
-    found: dict[Node, list[Node]] = {}
-    for u, v in edges:
-        found.setdefault(u, []).append(v)
-        found.setdefault(v, []).append(u)
-    return found
-
-
-def search(near: Mapping[Node, Iterable[Node]], starts: Iterable[Node]) -> dict[Node, Node | None]:
-    """Search breadth-first; return each node reached and the node before it, None at a start."""
-    before: dict[Node, Node | None] = dict.fromkeys(starts)
-    queue = list(before)
-    for u in queue:
-        for v in near.get(u, ()):
-            if v not in before:
-                before[v] = u
-                queue.append(v)
-    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +145,14 @@ class Route:
             if up is None or end in up:
                 passed_on.setdefault(start, []).append(end)
         return {v: u for v, u in search(passed_on, [publisher]).items() if u is not None}
+
+    @property
+    def unwanted(self) -> float:
+        """The receptions by relays of one publication, on average over the publishers."""
+        if not self.relays or not self.publishers:
+            return 0
+        counts = [len(self.arrivals(p).keys() - {*self.subscribers}) for p in self.publishers]
+        return sum(counts) / len(counts)
 
     @cached_property
     def depth(self) -> int:
@@ -341,7 +328,7 @@ class Plan:
         busiest = max(load, key=lambda node: load[node], default=None)
         deepest = max(self.routes, key=lambda route: route.depth, default=None)
         wanted = sum(max(len(route.subscribers) - 1, 0) for route in self.routes)
-        unwanted = sum(len(route.relays) for route in self.routes)
+        relayed = [n for route in self.routes if (n := route.unwanted)]
         secured = bool(self.brokers) and bool(self.brokers[0].username)
         return {
             "brokers": len(self.brokers),
@@ -356,9 +343,9 @@ class Plan:
             + ("a user per bridge, limited to its topics" if secured else "anyone may connect"),
             "unused_links": self.n_unused,
             "added_links": len(self.added),
-            "relayed_topics": sum(1 for route in self.routes if route.relays),
-            "unwanted": unwanted,  # receptions by relays, when each topic is published once
-            "unwanted_share": unwanted / max(wanted + unwanted, 1),
+            "relayed_topics": len(relayed),
+            "unwanted": sum(relayed),  # receptions by relays, when each topic is published once
+            "unwanted_share": sum(relayed) / max(wanted + sum(relayed), 1),
             "shared": [list(group) for group in self.shared],
             "unheard": [{"node": n, "topic": t} for n, t in self.unheard],
             "skipped": list(self.skipped),

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from meshwright.deploy.graphs import neighbours
 from meshwright.deploy.inventory import inventory_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
-from meshwright.deploy.plan import Broker, Plan, Route, neighbours
+from meshwright.deploy.plan import Broker, Plan, Route
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
 from meshwright.errors import InputError, unknown_choice
 from meshwright.model.instance import Instance, row_pointers, subscribers_of

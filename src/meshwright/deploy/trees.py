@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meshwright.deploy.graphs import neighbours, search
 from meshwright.deploy.kernels import trees as kernels
-from meshwright.deploy.plan import neighbours, search
 from meshwright.errors import unknown_choice
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import linked_parts

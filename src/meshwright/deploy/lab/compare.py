@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from meshwright.deploy.graphs import neighbours
 from meshwright.deploy.lab.clients import Probe, link_probes
 from meshwright.deploy.lab.running import Lab, running_lab
 from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
 from meshwright.deploy.mosquitto import STORE
-from meshwright.deploy.plan import CONFIGURATION, Link, Plan, neighbours, read_plan
+from meshwright.deploy.plan import CONFIGURATION, Link, Plan, read_plan
 from meshwright.deploy.plan import LAYOUTS as FILES
 from meshwright.errors import CheckError
 
