@@ -175,7 +175,7 @@ def publishers_line(manifest: Manifest) -> str:
         return "assumed: subscribers publish their topics; ingest --publications says who does"
     text = "anyone may publish" if assumed == "anyone" else "publishers: as the workload lists them"
     if carrying:
-        text += f"; {carrying:,} times a broker takes part in a topic only to publish it"
+        text += f"\n{carrying:,} times a broker takes part in a topic only to publish it"
     if silent:
         text += f"\n{silent:,} topics that nobody publishes need no links"
     return text
