@@ -79,7 +79,7 @@ def test_a_diameter_is_exact_or_bounded_from_both_sides(drawn, exact_up_to):
     n, links = drawn
     one, other = (np.array([link[k] for link in links], np.int32) for k in (0, 1))
     row = np.zeros(N_COLUMNS, np.int64)
-    evaluate_sub_overlay(n, one, other, exact_up_to, row)
+    evaluate_sub_overlay(np.ones(n, np.bool_), one, other, exact_up_to, row)
     components, largest, low, high = row.tolist()
     graph = nx.Graph(links)
     graph.add_nodes_from(range(n))

@@ -12,7 +12,10 @@ NEIGHBOURS, WEIGHT, DENSITY = range(3)
 
 @kernel
 def list_neighbours(c, is_open, u, mark, found):
-    """List the nodes that share an open topic with u; `mark`, int32[n], is -1 between calls."""
+    """Write to `found` the nodes that share an open topic with u; return how many.
+
+    `c` are Components; `mark`, int32[n_nodes], is -1 between calls.
+    """
     n_found = 0
     for slot in range(c.indptr[u], c.indptr[u + 1]):
         topic = c.topics[slot]

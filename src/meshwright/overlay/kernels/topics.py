@@ -31,6 +31,14 @@ class SubOverlays(NamedTuple):
     owned: Ints  # [n_links], the other ends of u's links from owned_ptr[u] on
 
 
+class TopicGraph(NamedTuple):
+    """The sub-overlay of one topic; nodes are places among its subscribers."""
+
+    pointers: Longs  # [n + 1]
+    neighbours: Ints  # [2 * n_links], those of node i from pointers[i] on
+    carries: Bools  # [n]; False: a leaf, which passes nothing on
+
+
 @maker
 def topic_costs(graph):
     """Return int64[n_topics]: subscribers and links of theirs that a search of the topic reads."""
@@ -65,9 +73,8 @@ def evaluate_topics(graph, exact_up_to, first, last, rows):
 
     The columns: COMPONENTS, LARGEST, DIAMETER_LOW, DIAMETER_HIGH.
     """
-    place = np.full(
-        len(graph.owned_ptr) - 1, -1, np.int32
-    )  # [n_nodes], index among the topic's subscribers
+    # [n_nodes], index among the topic's subscribers
+    place = np.full(len(graph.owned_ptr) - 1, -1, np.int32)
     one, other = np.empty(64, np.int32), np.empty(64, np.int32)  # the ends of links, as places
     for t in range(first, last):
         members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
@@ -91,18 +98,24 @@ def evaluate_topics(graph, exact_up_to, first, last, rows):
         if has_double_leaf(carries, one[:n], other[:n]):
             evaluate_by_carriers(carries, one[:n], other[:n], exact_up_to, row)
         else:
-            evaluate_sub_overlay(len(members), one[:n], other[:n], exact_up_to, row)
+            evaluate_sub_overlay(carries, one[:n], other[:n], exact_up_to, row)
 
 
 @kernel
-def breadth_first(pointers, neighbours, start, distance, queue):
-    """Fill `distance` from `start`; return (how many were reached, the farthest's distance)."""
+def breadth_first(graph, start, distance, queue):
+    """Fill `distance` from `start`; return (how many were reached, the farthest's distance).
+
+    Paths pass through carriers only.
+    """
+    pointers, neighbours = graph.pointers, graph.neighbours
     distance[start] = 0
     queue[0] = start
     head, tail = 0, 1
     while head < tail:
         u = queue[head]
         head += 1
+        if not graph.carries[u] and u != start:
+            continue
         for i in range(pointers[u], pointers[u + 1]):
             w = neighbours[i]
             if distance[w] < 0:
@@ -113,7 +126,7 @@ def breadth_first(pointers, neighbours, start, distance, queue):
 
 
 @maker
-def diameter_of(pointers, neighbours, members, distance, queue):
+def diameter_of(graph, members, distance, queue):
     """Return the diameter of a connected component. `distance` is -1 before and after."""
     n = len(members)
     least, most = np.zeros(n, np.int32), np.full(n, 2 * n, np.int32)  # bounds of eccentricities
@@ -128,7 +141,7 @@ def diameter_of(pointers, neighbours, members, distance, queue):
             if (take_most and most[i] > most[j]) or (not take_most and least[i] < least[j]):
                 best = k
         take_most = not take_most
-        _, reach = breadth_first(pointers, neighbours, members[left[best]], distance, queue)
+        _, reach = breadth_first(graph, members[left[best]], distance, queue)
         diameter = max(diameter, reach)
         most[left[best]] = least[left[best]] = reach
         kept = 0
@@ -150,14 +163,16 @@ def diameter_of(pointers, neighbours, members, distance, queue):
 
 
 @maker
-def evaluate_sub_overlay(n, one, other, exact_up_to, row):
-    """Write into `row` the columns of one sub-overlay with n nodes and the links (one, other).
+def evaluate_sub_overlay(carries, one, other, exact_up_to, row):
+    """Write into `row` the columns of one sub-overlay: its members and the links (one, other).
 
     The diameter is the largest over the components. Above `exact_up_to` nodes it is bounded: from
     below by the farthest found in two searches, from above by twice the lesser of their reaches. In
     a tree the second search, from the farthest that the first found, gives it exactly.
     """
+    n = len(carries)
     pointers, neighbours = adjacency(n, one, other)
+    graph = TopicGraph(pointers, neighbours, carries)
     seen = np.zeros(n, np.bool_)
     distance = np.full(n, -1, np.int32)
     queue = np.empty(n, np.int32)
@@ -165,7 +180,7 @@ def evaluate_sub_overlay(n, one, other, exact_up_to, row):
     for start in range(n):
         if seen[start]:
             continue
-        size, far = breadth_first(pointers, neighbours, start, distance, queue)
+        size, far = breadth_first(graph, start, distance, queue)
         row[COMPONENTS] += 1
         row[LARGEST] = max(row[LARGEST], size)
         members = queue[:size].copy()
@@ -176,12 +191,12 @@ def evaluate_sub_overlay(n, one, other, exact_up_to, row):
             n_ends += pointers[v + 1] - pointers[v]
         is_tree = n_ends == 2 * (size - 1)
         if is_tree or size > exact_up_to:
-            _, reach = breadth_first(pointers, neighbours, members[size - 1], distance, queue)
+            _, reach = breadth_first(graph, members[size - 1], distance, queue)
             for v in members:
                 distance[v] = -1
             low, high = reach, reach if is_tree else 2 * min(far, reach)
         else:
-            low = high = diameter_of(pointers, neighbours, members, distance, queue)
+            low = high = diameter_of(graph, members, distance, queue)
         row[DIAMETER_LOW] = max(row[DIAMETER_LOW], low)
         row[DIAMETER_HIGH] = max(row[DIAMETER_HIGH], high)
 
@@ -198,26 +213,6 @@ def has_double_leaf(carries, one, other):
     return (links[~carries] > 1).any()
 
 
-@kernel
-def search_by_carriers(carries, pointers, neighbours, start, distance, queue):
-    """As `breadth_first`, but paths pass through carriers only."""
-    distance[start] = 0
-    queue[0] = start
-    head, tail = 0, 1
-    while head < tail:
-        u = queue[head]
-        head += 1
-        if not carries[u] and u != start:
-            continue
-        for i in range(pointers[u], pointers[u + 1]):
-            w = neighbours[i]
-            if distance[w] < 0:
-                distance[w] = distance[u] + 1
-                queue[tail] = w
-                tail += 1
-    return tail, distance[queue[tail - 1]]
-
-
 @maker
 def evaluate_by_carriers(carries, one, other, exact_up_to, row):
     """As `evaluate_sub_overlay`, where leaves have links to several carriers.
@@ -227,6 +222,7 @@ def evaluate_by_carriers(carries, one, other, exact_up_to, row):
     """
     n = len(carries)
     pointers, neighbours = adjacency(n, one, other)
+    graph = TopicGraph(pointers, neighbours, carries)
     seen = np.zeros(n, np.bool_)
     distance = np.full(n, -1, np.int32)
     queue = np.empty(n, np.int32)
@@ -234,7 +230,7 @@ def evaluate_by_carriers(carries, one, other, exact_up_to, row):
     for start in range(n):
         if seen[start] or (not carries[start] and pointers[start] < pointers[start + 1]):
             continue
-        size, far = search_by_carriers(carries, pointers, neighbours, start, distance, queue)
+        size, far = breadth_first(graph, start, distance, queue)
         row[COMPONENTS] += 1
         row[LARGEST] = max(row[LARGEST], size)
         members = queue[:size].copy()
@@ -247,7 +243,7 @@ def evaluate_by_carriers(carries, one, other, exact_up_to, row):
             for v in members:
                 inside[v] = True
             for v in members:
-                reached, _ = search_by_carriers(carries, pointers, neighbours, v, distance, queue)
+                reached, _ = breadth_first(graph, v, distance, queue)
                 for w in queue[:reached]:
                     if inside[w]:  # a leaf reaches other components too
                         low = max(low, distance[w])
