@@ -34,7 +34,7 @@ def mosquitto(
     overlay: OverlayPath,
     inventory: Path = Option(metavar="CSV", help="Hosts and ports of the brokers."),
     out: Path = Option(..., "--out", "-o", metavar="CONF", help="The directory to write."),
-    publishers: Path | None = Option(None, metavar="CSV", help="node,topic: further publishers."),
+    publishers: Path | None = Option(None, metavar="CSV", help="node,topic: publishers to add."),
     tree: str = Option("shallow", help="shallow: lowest depth; balanced: even load of links."),
     qos: int = Option(1, help="The quality of service of bridges."),
     complete: str | None = Option(None, help="relay: reach disconnected subscribers via relays."),
@@ -137,13 +137,7 @@ def merge(
     from meshwright.deploy import merge as stage
 
     made = stage(
-        piece,
-        into,
-        root=root,
-        start=start,
-        users_only=users_only,
-        remove=remove,
-        dry_run=dry_run,
+        piece, into, root=root, start=start, users_only=users_only, remove=remove, dry_run=dry_run
     )
     if json:
         files = [str(change.path) for change in made.changes]

@@ -34,33 +34,32 @@ def design(
     workload: WorkloadPath,
     method: str = Option("gm", "--method", "-m", help=METHOD_HELP),
     max_edges: int | None = Option(None, help="The most links in all (gpa, random-average)."),
-    average_degree: float | None = Option(None, help="The same as an average per node."),
+    average_degree: float | None = Option(None, help="The same budget, as the average degree."),
     max_degree: int | None = Option(
         None, help="Most links of a node (gpm, spidercast, random-max)."
     ),
     budget_ratio: float | None = Option(None, metavar="B", help="Budget as a share of minmax's."),
     budget_counts: str | None = Option(
         None,
-        help="With --budget-ratio: count all links that minmax adds in its paper, those that gain "
-        "nothing included, or only the gaining ones. [default: all]",
+        help="With --budget-ratio: all counts every link that minmax adds in its paper, gaining "
+        "only those that gain something. [default: all]",
     ),
     equal_edges: bool = Option(
-        False, "--equal-edges", help="With --budget-ratio: give all methods the same links."
+        False, "--equal-edges", help="With --budget-ratio: as many links for all methods."
     ),
     ties: str | None = Option(None, help="gm, gpa: degree or id. [default: degree]"),
-    k: float | None = Option(None, help="low: the threshold. [default: 2]"),
-    k_greedy: int | None = Option(None, help="spidercast: greedy coverage. [default: 3]"),
-    k_random: int | None = Option(None, help="spidercast: random coverage. [default: 1]"),
+    k: float | None = Option(None, help="low: how much more a link of gm must gain. [default: 2]"),
+    k_greedy: int | None = Option(None, help="spidercast: cover topics so often. [default: 3]"),
+    k_random: int | None = Option(None, help="spidercast: then so often at random. [default: 1]"),
     until: str | None = Option(
-        None, help="spidercast: stop once covered, or when full. [default: covered]"
+        None, help="spidercast: stop when topics are covered, or nodes full. [default: covered]"
     ),
     relay: bool | None = Option(
         None, "--relay/--no-relay", help="star: link all nodes / only those that share a topic."
     ),
     fingers: str | None = Option(None, help="s, none: chord or random. [default: chord]"),
     fill: str | None = Option(
-        None,
-        help="sl, l: fingers where no link gains, by interest or random. [default: interest]",
+        None, help="sl, l: fingers where no link gains: by interest or random. [default: interest]"
     ),
     seed: int | None = Option(
         None, help="spidercast, random-*, small worlds: the seed. [default: 1]"
@@ -116,9 +115,7 @@ def _obeying_engine(engine: str, options: dict[str, Any]) -> str:
 
     check_request(**{k: v for k, v in options.items() if k not in ("limits", "links")})
     check_restrictable(
-        options["method"],
-        budget_ratio=options.get("budget_ratio"),
-        on_spark=engine == "spark",
+        options["method"], budget_ratio=options.get("budget_ratio"), on_spark=engine == "spark"
     )
     return "driver" if engine == "auto" else engine
 

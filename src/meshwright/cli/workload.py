@@ -40,7 +40,7 @@ SizeLaw = Annotated[
 ]
 
 Publishers = Annotated[
-    int, Option(help="Nodes drawn to publish each topic. [default: nothing is said of publishers]")
+    int, Option(help="Nodes drawn to publish each topic; 0 makes no list of publishers.")
 ]
 
 generate = add_group("generate", "Make a synthetic workload, or a problem to assign.")
@@ -63,20 +63,20 @@ def ingest(
     topic: str | None = Option(None, help="Column of the topic."),
     header: bool = Option(True, help="CSV, TSV: the first line names the columns."),
     directed: bool | None = Option(None, "--directed/--undirected", help=DIRECTED_HELP),
-    role: str | None = Option(None, help="Column that says sub or pub: who subscribes, publishes."),
+    role: str | None = Option(None, help="Column with sub or pub: what a row does."),
     publications: list[str] | None = Option(
         None, metavar="FILE", help="A file of who publishes what; may be repeated, or be a glob."
     ),
     rate: str | None = Option(None, help="Publications: column of messages per second."),
-    bytes: str | None = Option(None, help="Publications: column of the mean size."),
+    bytes: str | None = Option(None, help="Publications: column of the mean message size."),
     since: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: also what was wanted for a while since then."
+        None, metavar="TIME", help="Mosquitto log: all that was wanted at some time after this."
     ),
     until: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: leave out what is later."
+        None, metavar="TIME", help="Mosquitto log: ignore what happened after this."
     ),
     at: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: what was wanted then. [default: at its end]"
+        None, metavar="TIME", help="Mosquitto log: what was wanted at this time. [default: its end]"
     ),
     max_rejected: float = Option(
         0.01, min=0, max=1, help="The largest share of invalid rows to skip."
@@ -102,7 +102,7 @@ def zipf(
     nodes: Nodes,
     topics: Topics,
     subscriptions: Subscriptions,
-    alpha: float = Option(help="The papers use 0.5 and 2.0."),
+    alpha: float = Option(help="How fast popularity falls; the papers use 0.5 and 2.0."),
     draw: Draw = "successive",
     size_law: SizeLaw = "uniform",
     publishers: Publishers = 0,

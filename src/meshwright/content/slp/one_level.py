@@ -153,7 +153,7 @@ class OneLevel:
             boxes = candidate_boxes(members.super_subscriptions(self.table, splits))
             if boxes.size <= most or splits.n_clusters == 1:
                 return boxes
-            # Boxes grow a little faster than clusters; each try costs a second of minutes.
+            # Boxes grow a little faster than clusters; a try takes about a second, a run minutes.
             count = max(1, int(splits.n_clusters * min(0.9, most / boxes.size)))
 
     def _roundings(self, relaxed: Relaxed) -> Iterator[Bools]:
