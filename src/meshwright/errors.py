@@ -88,6 +88,18 @@ def unknown_choice(what: str, got: object, choices: Iterable[str]) -> InputError
     return InputError(f"unknown {what} {got!r}{hint} Choose from: {', '.join(names)}")
 
 
+def check_choice(what: str, got: object, choices: Iterable[object]) -> None:
+    """Raise InputError unless a name is one of the choices; None, for not given, is accepted."""
+    names = [str(choice) for choice in choices]
+    if got is not None and str(got) not in names:
+        raise unknown_choice(what, got, names)
+
+
+def damaged(path: str | Path, why: str, remedy: str = "Make the dataset again") -> InputError:
+    """Return the error for a file or dataset that is not as it was written."""
+    return InputError(f"'{path}' is damaged: {why}. {remedy}.")
+
+
 def first_line(error: BaseException) -> str:
     """Return the cause that an error of another library names, in a line."""
     lines = str(error).strip().splitlines()

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from meshwright.cli.demo import find_example
-from meshwright.deploy.lab import running
+from meshwright.deploy.lab import processes, running
 from meshwright.deploy.lab.configurations import write_demo
 from meshwright.deploy.lab.processes import (
     LOG,
@@ -271,7 +271,7 @@ def test_a_port_that_another_program_takes_meanwhile_is_replaced(conf, start_lab
         taken = server.getsockname()[1]
         offered = [[taken, *free_ports(2)]]
         monkeypatch.setattr(
-            running, "free_ports", lambda n: offered.pop() if offered else free_ports(n)
+            processes, "free_ports", lambda n: offered.pop() if offered else free_ports(n)
         )
         lab = start_lab(conf)
         assert not offered

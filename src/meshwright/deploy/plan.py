@@ -15,15 +15,8 @@ from typing import Any, Literal, NamedTuple, Self
 from meshwright.deploy.graphs import neighbours, search
 from meshwright.deploy.names import MAX_DIRECTORY, bridge_pattern
 from meshwright.deploy.shape import check_shape
-from meshwright.errors import InputError, unknown_choice
-from meshwright.patterns.filters import (
-    covers,
-    is_filter,
-    match_all_filters,
-    nearest,
-    topic_error,
-    wider_filters,
-)
+from meshwright.errors import InputError, check_choice, damaged
+from meshwright.patterns import filters
 from meshwright.storage.manifest import read_json
 
 FILE = "plan.json"
@@ -209,13 +202,13 @@ class Plan:
     @cached_property
     def match_all(self) -> tuple[str, ...]:
         """Filters that match all topics of the plan."""
-        return match_all_filters(route.example for route in self.routes)
+        return filters.match_all_filters(route.example for route in self.routes)
 
     @cached_property
     def lines(self) -> Mapping[Link, tuple[Line, ...]]:
         """The topic lines of each link's bridge."""
         routes = {route.name: route for route in self.routes}
-        wider = nearest(wider_filters(list(routes)))
+        wider = filters.nearest(filters.wider_filters(list(routes)))
         found: dict[Link, list[Line]] = {link: [] for link in self.links}
         for name, route in routes.items():
             carried: dict[Link, set[Direction]] = {}  # by lines of wider filters
@@ -295,14 +288,13 @@ class Plan:
             if not (0 < b["port"] < 65_536 and DIRECTORY.fullmatch(b["directory"])):
                 raise InputError(f"the port or directory of broker {b['node']!r} is not valid")
         for r in routes:
-            is_example = not is_filter(r.example) and covers(r.name, r.example)
-            if topic_error(r.name) or r.pattern != bridge_pattern(r.name) or not is_example:
+            is_example = not filters.is_filter(r.example) and filters.covers(r.name, r.example)
+            if filters.topic_error(r.name) or r.pattern != bridge_pattern(r.name) or not is_example:
                 raise InputError(f"the name, pattern or example of topic {r.name!r} is not valid")
         if len({r.name for r in routes}) < len(routes) or data["qos"] not in (0, 1, 2):
             raise InputError("a topic is listed twice, or the qos is not 0, 1 or 2")
         layout = data.get("layout", "whole")
-        if layout not in LAYOUTS:
-            raise unknown_choice("layout", layout, LAYOUTS)
+        check_choice("layout", layout, LAYOUTS)
         return cls(
             brokers=brokers,
             directories={b["node"]: b["directory"] for b in data["brokers"]},
@@ -373,7 +365,7 @@ def read_plan(conf: Path, only: str | None = None) -> Plan:
     try:
         plan = Plan.from_json(data)
     except InputError as error:
-        raise InputError(f"'{path}' is damaged: {error}. Deploy again.") from error
+        raise damaged(path, str(error), "Deploy again") from error
     places = plan.directories.items()
     file = LAYOUTS[plan.layout]
     needed = [(node, place) for node, place in places if only in (None, place)]

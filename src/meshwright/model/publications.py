@@ -81,11 +81,7 @@ class Publications:
 
     @classmethod
     def merged(
-        cls,
-        nodes: npt.ArrayLike,
-        topics: npt.ArrayLike,
-        rates: npt.ArrayLike,
-        sizes: npt.ArrayLike,
+        cls, nodes: npt.ArrayLike, topics: npt.ArrayLike, rates: npt.ArrayLike, sizes: npt.ArrayLike
     ) -> Publications:
         """Return publications of rows in any order; rows of one node and topic become one.
 

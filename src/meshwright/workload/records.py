@@ -16,17 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, types
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VariantType,
-)
 
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
@@ -39,11 +30,11 @@ RECORDS = (
     "published boolean, rate double, bytes double"
 )
 FIELDS = ("node", "topic", "role", "rate", "bytes")
-_PARSED = StructType(
+_PARSED = types.StructType(
     [
-        StructField("source", StringType()),
-        StructField("line", BinaryType()),
-        *[StructField(name, StringType()) for name in (*FIELDS, "reason")],
+        types.StructField("source", types.StringType()),
+        types.StructField("line", types.BinaryType()),
+        *[types.StructField(name, types.StringType()) for name in (*FIELDS, "reason")],
     ]
 )
 Batches = Iterator[pa.RecordBatch]
@@ -318,7 +309,7 @@ def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -
         if column is None:
             continue
         kind = frame.schema[column].dataType
-        if isinstance(kind, ArrayType | MapType | StructType | VariantType):
+        if isinstance(kind, types.ArrayType | types.MapType | types.StructType | types.VariantType):
             raise InputError(
                 f"column {column!r} of '{sources[0].shown}' is {kind.simpleString()}; names are "
                 f"text or numbers. Choose another column with --{name}."

@@ -17,14 +17,8 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, open_dataset, spark_reads, staging
+from meshwright.workload import tables
 from meshwright.workload.names import Names, number_rows
-from meshwright.workload.tables import (
-    PUBLICATIONS,
-    packed,
-    publish_workload,
-    write_distinct,
-    write_publications,
-)
 
 N_STEPS = 3
 BROADCAST_USERS = 1_000_000
@@ -52,9 +46,9 @@ def sample(
     check_request(manifest, source, nodes, seeds, seed)
     progress = progress or no_progress()
     partitions = parallelism(spark)
-    tables = manifest.table("nodes"), manifest.table("subscriptions")
-    with staging(Path(out), "workload", force=force) as stage, spark_reads(*tables):
-        nodes_table, subscriptions = (read_parquet(spark, table) for table in tables)
+    read = manifest.table("nodes"), manifest.table("subscriptions")
+    with staging(Path(out), "workload", force=force) as stage, spark_reads(*read):
+        nodes_table, subscriptions = (read_parquet(spark, table) for table in read)
         with progress.step("visiting users breadth-first"):
             walk = _Walk(stage, nodes_table, subscriptions, seed)
             walk.visit(nodes, seeds)
@@ -65,24 +59,24 @@ def sample(
             ids = numbered.select("node", "id")
             ids = F.broadcast(ids) if count <= BROADCAST_USERS else ids
         with progress.step("keeping their subscriptions"):
-            pairs = (
-                subscriptions.join(ids.toDF("node", "new_node"), "node")
-                .join(ids.toDF("topic", "new_topic"), "topic")
-                .select(packed("new_node", "new_topic").alias("key"))
-            )
-            written = write_distinct(pairs, count, partitions, stage)
+            key = tables.packed("new_node", "new_topic").alias("key")
+            pairs = _renumbered(subscriptions, ids).select(key)
+            written = tables.write_distinct(pairs, count, partitions, stage)
             if manifest["n_publications"]:
-                published = (
-                    read_parquet(spark, manifest.table("publications"))
-                    .join(ids.toDF("node", "new_node"), "node")
-                    .join(ids.toDF("topic", "new_topic"), "topic")
-                    .select("new_node", "new_topic", "rate", "bytes")
-                )
-                write_publications(published.toDF(*PUBLICATIONS), count, partitions, stage)
+                rows = _renumbered(read_parquet(spark, manifest.table("publications")), ids)
+                rows = rows.select("new_node", "new_topic", "rate", "bytes")
+                rows = rows.toDF(*tables.PUBLICATIONS)
+                tables.write_publications(rows, count, partitions, stage)
             parameters = {"nodes": nodes, "seeds": seeds, "seed": seed}
             parameters["workload_digest"] = manifest["digest"]
             facts = {"source": [str(workload)], "parameters": parameters}
-            return publish_workload(stage, written, users, users, partitions, facts)
+            return tables.publish_workload(stage, written, users, users, partitions, facts)
+
+
+def _renumbered(rows: DataFrame, ids: DataFrame) -> DataFrame:
+    """Return rows of sampled users only, with their new ids as new_node and new_topic."""
+    nodes, topics = ids.toDF("node", "new_node"), ids.toDF("topic", "new_topic")
+    return rows.join(nodes, "node").join(topics, "topic")
 
 
 class _Walk:

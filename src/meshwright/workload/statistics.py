@@ -60,10 +60,7 @@ class Statistics:
         popular = [{"topic": topic, "subscribers": n} for topic, n in self.popular_topics]
         if self.publishing is not None:
             sizes = self.publishing.publishers_per_topic
-            values["publishing"]["publishers_per_topic"] = {
-                "histogram": sizes,
-                "ccdf": ccdf(sizes),
-            }
+            values["publishing"]["publishers_per_topic"] = {"histogram": sizes, "ccdf": ccdf(sizes)}
         return {**values, "popular_topics": popular}
 
 

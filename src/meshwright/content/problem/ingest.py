@@ -16,18 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from meshwright.content.kernels.latency import TOLERANCE, least_latencies
+from meshwright.content.problem import user_tables
 from meshwright.content.problem.dataset import Subscribers, matrix_of
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, Batches, write_and_publish
-from meshwright.content.problem.user_tables import (
-    SHOWN,
-    Table,
-    find_tables,
-    ingest_brokers,
-    listing,
-    message,
-    raise_errors,
-    read_rows,
-)
+from meshwright.content.problem.user_tables import SHOWN, Table, find_tables, message
 from meshwright.errors import InfeasibleError, InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.instance import MOST_IDS
@@ -81,11 +73,13 @@ def ingest(
         files = link_hidden(files, stage.scratch("subscriber-tables"))
         with progress.step("reading the brokers"), reading(broker_files):
             refuse_long_lines(broker_files, broker_kind, max_line, progress)
-            found = ingest_brokers(Table(read_rows(spark, broker_files, broker_kind), brokers))
+            found = user_tables.ingest_brokers(
+                Table(user_tables.read_rows(spark, broker_files, broker_kind), brokers)
+            )
         tree = found.tree
         with progress.step("checking the subscribers"), reading(files):
             refuse_long_lines(files, kind, max_line, progress)
-            table = Table(read_rows(spark, files, kind), subscribers)
+            table = Table(user_tables.read_rows(spark, files, kind), subscribers)
             rows = table.frame.select(*wanted_columns(table, max_delay))
             n_dimensions = event_dimensions(rows)
             checked = rows.select(*with_reasons(tree, n_dimensions)).mapInArrow(
@@ -233,13 +227,13 @@ def count_valid(checked: DataFrame, shown: str) -> int:
         f"the name {row['name']!r} is given to {row['count']:,} subscribers."
         for row in again.orderBy("name").limit(SHOWN).collect()
     ]
-    raise_errors(shown, errors, max(n_bad + n_again, len(errors)) if errors else 0)
+    user_tables.raise_errors(shown, errors, max(n_bad + n_again, len(errors)) if errors else 0)
     if n_late:
         late = checked.where("late is not null").orderBy("name").limit(SHOWN).collect()
         lines = [f"{row['name']}: {row['late']}" for row in late]
         head = f"no broker can serve {n_late:,} of {n:,} subscribers within their max_latency"
         advice = "Raise their max_latency, or add brokers near them."
-        raise InfeasibleError(listing(head, lines, n_late, advice))
+        raise InfeasibleError(user_tables.listing(head, lines, n_late, advice))
     return n
 
 

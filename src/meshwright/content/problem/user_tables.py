@@ -18,13 +18,7 @@ from pyspark.sql.types import ArrayType, NumericType, StringType, StructField, S
 from meshwright.content.problem.synthetic import MOST_BROKERS
 from meshwright.errors import InputError
 from meshwright.model.broker_tree import CAPACITY_TOLERANCE, BrokerTree
-from meshwright.workload.files import (
-    ENDINGS,
-    Source,
-    find_sources,
-    first_lines,
-    parquet_columns,
-)
+from meshwright.workload.files import ENDINGS, Source, find_sources, first_lines, parquet_columns
 
 FORMATS = ("csv", "tsv", "parquet")
 CORRUPT = "_not_as_the_header"

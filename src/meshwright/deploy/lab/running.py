@@ -14,22 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from meshwright.deploy.lab import processes
 from meshwright.deploy.lab.clients import Clients
 from meshwright.deploy.lab.configurations import Access, write_local_copy
-from meshwright.deploy.lab.processes import (
-    LOG,
-    LOOPBACK,
-    Process,
-    accepts,
-    brokers_in,
-    find_mosquitto,
-    free_ports,
-    last_lines,
-    port_is_free,
-    start_broker,
-    stop,
-    wait_until,
-)
+from meshwright.deploy.lab.processes import LOG, LOOPBACK, Process
 from meshwright.deploy.plan import Link, Plan, read_plan
 from meshwright.deploy.restart import Step, restart_order
 from meshwright.errors import DeployError, InputError
@@ -71,8 +59,9 @@ class Lab:
         process = self.processes.get(node)
         if process is not None and not process.runs():
             log = self.directory(node) / LOG
+            last = processes.last_lines(log)
             raise DeployError(
-                f"the broker {node!r} has ended; the last lines of '{log}': {last_lines(log)}",
+                f"the broker {node!r} has ended; the last lines of '{log}': {last}",
                 f"{LOOPBACK}:{self.access.ports[node]}",
             )
 
@@ -82,33 +71,33 @@ class Lab:
 
     def start(self, nodes: Iterable[str]) -> None:
         """Start brokers and wait until each listens."""
-        program = find_mosquitto()
+        program = processes.find_mosquitto()
         waiting = list(nodes)
         for node in waiting:
             port = self.access.ports[node]
-            if not port_is_free(port):
+            if not processes.port_is_free(port):
                 raise PortTakenError(
                     f"the broker {node!r} cannot start: another program listens on port {port}. "
                     "Stop that program and try again.",
                     f"{LOOPBACK}:{port}",
                 )
             with interrupts.held():
-                self.processes[node] = start_broker(program, self.directory(node))
+                self.processes[node] = processes.start_broker(program, self.directory(node))
                 self.save()
         for node in waiting:
             self._wait_for_listener(node)
 
     def _wait_for_listener(self, node: str) -> None:
         port, process = self.access.ports[node], self.processes[node]
-        wait_until(lambda: accepts(port) or not process.runs())
-        if not (process.runs() and accepts(port)):
-            log = last_lines(self.directory(node) / LOG)
+        processes.wait_until(lambda: processes.accepts(port) or not process.runs())
+        if not (process.runs() and processes.accepts(port)):
+            log = processes.last_lines(self.directory(node) / LOG)
             error = PortTakenError if PORT_IN_USE in log else DeployError
             raise error(f"the broker {node!r} did not start: {log}", f"{LOOPBACK}:{port}")
 
     def kill(self, node: str) -> None:
         """Kill a broker as a crash would."""
-        stop([self.processes[node]], sign=signal.SIGKILL)
+        processes.stop([self.processes[node]], sign=signal.SIGKILL)
 
     def save(self) -> None:
         """Write the state; the last version stays intact if this process is killed."""
@@ -120,7 +109,7 @@ class Lab:
 
     def stop_brokers(self) -> int:
         """Stop the brokers and return how many still ran; the next `up` or `down` cleans up."""
-        return stop({*self.processes.values(), *brokers_in(self.place)})
+        return processes.stop({*self.processes.values(), *processes.brokers_in(self.place)})
 
     def stop(self) -> None:
         """Stop the brokers and remove the lab's directory."""
@@ -149,7 +138,7 @@ def up(
     A plan whose hosts are all loopback keeps its ports unless `any_ports`; others get free ones,
     except where `ports` gives one.
     """
-    find_mosquitto()
+    processes.find_mosquitto()
     plan = plan or read_plan(conf)
     absent = set(without)
     unknown = absent.difference(plan.nodes)
@@ -223,7 +212,7 @@ def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[
         raise InputError(f"no lab of '{conf}' is up: '{where / STATE}' does not exist.")
     known = set(_processes(state).values())
     n_ended = sum(not process.runs() for process in known)
-    n_stopped = stop(known.union(brokers_in(where)))
+    n_stopped = processes.stop(known.union(processes.brokers_in(where)))
     if keep:
         (where / STATE).unlink()
     else:
@@ -264,7 +253,7 @@ def redeploy(
     steps = restart_order(before, after)
     ports = dict(lab.access.ports)
     new = [node for node in plan.nodes if node not in ports]
-    ports |= dict(zip(new, free_ports(len(new)), strict=True))
+    ports |= dict(zip(new, processes.free_ports(len(new)), strict=True))
     place = lab.place / "next"
     place.mkdir(mode=0o700)
     try:
@@ -290,7 +279,7 @@ def _take(lab: Lab, step: Step, new: Path) -> None:
             os.kill(process.pid, signal.SIGHUP)
         return
     if process is not None and step.action in ("stop", "restart"):
-        stop([process])
+        processes.stop([process])
         del lab.processes[step.node]
         lab.save()
     if step.action in ("start", "restart"):
@@ -302,8 +291,8 @@ def _take(lab: Lab, step: Step, new: Path) -> None:
 def _ports(plan: Plan, chosen: bool) -> dict[str, int]:
     """Return the port of each broker: free ones that the lab chooses, or those of the plan."""
     if chosen:
-        return dict(zip(plan.nodes, free_ports(len(plan.nodes)), strict=True))
-    taken = [f"{b.node} ({b.port})" for b in plan.brokers if not port_is_free(b.port)]
+        return dict(zip(plan.nodes, processes.free_ports(len(plan.nodes)), strict=True))
+    taken = [f"{b.node} ({b.port})" for b in plan.brokers if not processes.port_is_free(b.port)]
     if taken:
         raise DeployError(
             f"{len(taken)} ports of the plan are in use here: {', '.join(taken[:5])}. Stop what "
@@ -317,7 +306,7 @@ def _make_place(where: Path, conf: Path) -> None:
     state = _read_state(where)
     if state is not None:
         known = {process for process in _processes(state).values() if process.runs()}
-        n_running = len(known.union(brokers_in(where)))
+        n_running = len(known.union(processes.brokers_in(where)))
         if n_running:
             raise InputError(
                 f"the lab of '{conf}' is up already with {n_running} brokers; stop it first: "

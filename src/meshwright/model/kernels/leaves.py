@@ -12,12 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.model.kernels.components import (
-    Components,
-    join_two,
-    new_components,
-    next_slot,
-)
+from meshwright.model.kernels.components import Components, join_two, new_components, next_slot
 from meshwright.model.kernels.graphs import adjacency
 from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.compile import kernel, maker

@@ -33,19 +33,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld, reaches
 from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.smallworld.routing.kernels import protocols as kernel
-from meshwright.smallworld.routing.kernels.publications import (
-    HOPS,
-    NO_RANGE,
-    Members,
-    Tally,
-    new_tally,
-)
+from meshwright.smallworld.routing.kernels import publications
+from meshwright.smallworld.routing.kernels.publications import HOPS, NO_RANGE, Members, Tally
 from meshwright.storage.digest import pack
 
 
@@ -208,7 +203,7 @@ class Router:
 
         Nodes are ids here and in the tally, also as ends of ranges.
         """
-        tally, tables = new_tally(len(topics), self.n_nodes, room), self.tables
+        tally, tables = publications.new_tally(len(topics), self.n_nodes, room), self.tables
         route = ROUTINGS[self.routing].route
         if isinstance(tables, TreeTables):
             route(tables, topics, publishers, tally)
@@ -234,12 +229,9 @@ def choose_protocol(
     routing: str, direction: str = Direction.ONE, match: str = Match.FINGERS
 ) -> Protocol:
     """Return the protocol of that name; raise InputError if it cannot be used in this way."""
-    if routing not in ROUTINGS:
-        raise unknown_choice("routing", routing, ROUTINGS)
-    for name, value, kinds in (("direction", direction, Direction), ("match", match, Match)):
-        choices = [kind.value for kind in kinds]
-        if value not in choices:
-            raise unknown_choice(name, value, choices)
+    check_choice("routing", routing, ROUTINGS)
+    check_choice("direction", direction, Direction)
+    check_choice("match", match, Match)
     if match == Match.NEIGHBOURS and direction == Direction.ONE:
         raise InputError("match 'neighbours' uses links in both directions; give direction 'both'.")
     return ROUTINGS[routing]

@@ -24,15 +24,10 @@ from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
+from meshwright.smallworld.routing import protocols
 from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
-from meshwright.smallworld.routing.protocols import (
-    Direction,
-    Match,
-    check_ring,
-    choose_protocol,
-    router,
-)
+from meshwright.smallworld.routing.protocols import Direction, Match
 from meshwright.storage import Manifest, Staging, read_manifest, read_parts, staging, write_table
 from meshwright.storage.digest import combine_reported
 
@@ -90,7 +85,7 @@ def simulate_on_spark(
             here = overlay if isinstance(overlay, Overlay) else load_overlay(overlay, workload)
             draws = in_memory.new_draws(here.instance, weights)
             for name in filter(None, (routing, against)):
-                ready = router(here, name, direction, match)
+                ready = protocols.router(here, name, direction, match)
                 # One publication here: errors appear now, and workers find the kernels compiled.
                 in_memory.simulate_range(ready, draws, 0, 1, seed)
                 tasks.ship(stage.scratch(f"{name}.tables"), (ready, draws))
@@ -136,7 +131,7 @@ def check_arguments(
 ) -> None:
     """Validate the arguments of a simulation, independent of the overlay."""
     for name in filter(None, (routing, against)):
-        choose_protocol(name, direction, match)
+        protocols.choose_protocol(name, direction, match)
     if against == routing:
         raise InputError(f"cannot compare {routing} with itself; name another protocol.")
     if not 1 <= publications <= in_memory.MOST_PUBLICATIONS:
@@ -155,7 +150,7 @@ def check_is_small_world(overlay: str | Path, routing: str, against: str | None 
     """Raise InputError if a routing needs a ring that the overlay dataset lacks."""
     manifest = read_manifest(Path(overlay), "overlay")
     for name in filter(None, (routing, against)):
-        check_ring(name, manifest["method"], is_small_world=is_small_world(manifest))
+        protocols.check_ring(name, manifest["method"], is_small_world=is_small_world(manifest))
 
 
 def ratios(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, float | None]:
