@@ -10,7 +10,7 @@ import pytest
 import meshwright as mw
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.check import check_tables
-from meshwright.content.dataset import check_dataset, write_assignment
+from meshwright.content.dataset import check_claims, write_assignment
 from meshwright.content.methods.registry import METHODS
 from meshwright.content.problem.dataset import load_problem, write_problem
 from tests.assignments import bounding_assignment
@@ -157,7 +157,7 @@ def test_an_answer_comes_back_from_its_dataset(tmp_path):
     assert np.array_equal(loaded.broker, assignment.broker)
     assert loaded.bandwidth == assignment.bandwidth == manifest["bandwidth"]
     assert loaded.problem.digest == problem.digest
-    assert check_dataset(tmp_path / "A").feasible == manifest["feasible"]
+    assert check_claims(tmp_path / "A")[0].feasible == manifest["feasible"]
 
 
 def test_limits_given_to_assign_are_kept_with_the_answer(tmp_path):
@@ -197,7 +197,7 @@ def test_a_dataset_that_was_tampered_with_fails_its_check(tmp_path):
     pq.write_table(
         pa.table({"subscriber": subscriber, "broker": broker}), tmp_path / "A/assignment.parquet"
     )
-    report = check_dataset(tmp_path / "A")
+    report, _ = check_claims(tmp_path / "A")
     assert report.count("assigned") == 3
     with pytest.raises(mw.InputError, match="does not have each subscriber once"):
         mw.load_assignment(tmp_path / "A")

@@ -29,7 +29,7 @@ def test_a_stored_problem_has_all_but_the_subscribers(path):
 def test_limits_given_for_a_stored_problem_replace_its_own(path):
     stored = open_problem(path, {"alpha": 7, "max_delay": 0.25})
     assert (stored.alpha, stored.delay_range) == (7, (0.25, 0.25))
-    with pytest.raises(InputError, match="max_delay is -1; it must be 0 or more"):
+    with pytest.raises(InputError, match="max_delay is -1; give 0 or more"):
         open_problem(path, {"max_delay": -1})
     with pytest.raises(InputError, match="alpha is 0"):
         open_problem(path, {"alpha": 0})

@@ -26,6 +26,7 @@ METHOD_HELP = (
     "gr, gr-star, gr-no-latency, gr-evict-now, gr-evict-later, closest, "
     "closest-balanced, balance, slp, slp-leaves or slp-paper (small problems)."
 )
+MAX_DELAY_HELP = "Latency allowed to all above the least possible, a share. [default: their own]"
 LAST_HOP_HELP = "Limit the latency of the last hop / of the whole path. [default: the problem's]"
 DENSITY_HELP = "Density of events: a .csv with low_1,high_1,...,density. [default: uniform]"
 LastHop = Annotated[
@@ -48,7 +49,9 @@ def generate_content(
     levels: str = Option("one", help="one: all brokers are leaves; many: a tree of brokers."),
     max_out_degree: int | None = Option(None, help="Children of a broker. [default: 15]"),
     latency: str | None = Option(None, help="Several levels: tight or loose. [default: loose]"),
-    max_delay: float | None = Option(None, help="Extra latency, a share. [default: the paper's]"),
+    max_delay: float | None = Option(
+        None, help="Latency allowed above the least possible, a share. [default: the paper's]"
+    ),
     alpha: Alpha = 3,
     beta: float | None = Option(None, help="Desired load balance factor. [default: the paper's]"),
     beta_max: float | None = Option(None, help="The largest allowed. [default: the paper's]"),
@@ -90,11 +93,11 @@ def ingest_content(
 ) -> None:
     """Read your own subscribers and brokers, and write them as a problem to assign."""
     from meshwright.content.problem import ingest as stage
-    from meshwright.content.problem.synthetic import check_limits
     from meshwright.content.problem.user_tables import check_columns, find_tables
+    from meshwright.model.problem import check_limits
     from meshwright.workload.files import expected_rows
 
-    check_limits(max_delay, alpha, beta, beta_max)  # complain before Spark starts
+    check_limits(alpha, beta, beta_max, max_delay)  # complain before Spark starts
     tables = find_tables(subscribers, "--subscribers")
     check_columns(*tables, needed=("name", "location", "low", "high"))
     check_columns(*find_tables(brokers, "--brokers"), needed=("name", "parent", "location"))
@@ -159,7 +162,7 @@ def assign(
     alpha: int | None = Option(None, help="Boxes per filter. [default: the problem's]"),
     beta: float | None = Option(None, help="Desired load balance factor. [default: the problem's]"),
     beta_max: float | None = Option(None, help="The largest allowed. [default: the problem's]"),
-    max_delay: float | None = Option(None, help="One for all subscribers. [default: their own]"),
+    max_delay: float | None = Option(None, help=MAX_DELAY_HELP),
     last_hop: bool | None = Option(None, "--last-hop/--whole-path", help=LAST_HOP_HELP),
     density: Path | None = Option(None, metavar="FILE", help=DENSITY_HELP),
     threshold: float | None = Option(

@@ -113,15 +113,9 @@ def read_assignment(manifest: storage.Manifest, problem: str | Path | None = Non
     """Return the assignment of a dataset that is open."""
     found, tables = _read(manifest, problem)
     if not np.array_equal(np.sort(tables.subscriber), np.arange(found.n_subscribers)):
-        advice = "Assign it again, or see what is wrong with `check_dataset`."
+        advice = "Assign it again, or see what is wrong with `meshwright check`."
         raise InputError(f"'{manifest.path}' does not have each subscriber once. {advice}")
     return _assignment(manifest, found, tables)
-
-
-def check_dataset(path: str | Path, problem: str | Path | None = None) -> Report:
-    """Check the tables of a dataset, valid or not."""
-    found, tables = _read(storage.open_dataset(Path(path), "assignment"), problem)
-    return check_tables(found, *tables)
 
 
 def check_claims(

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from meshwright.content.assignment import Assignment, Filters
 from meshwright.content.bound import Bound
 from meshwright.content.check import Report
@@ -15,7 +13,6 @@ from meshwright.content.methods.registry import METHODS
 from meshwright.content.obstacle import Obstacle
 from meshwright.content.problem.dataset import LIMITS, read_tree
 from meshwright.content.problem.density_file import density_of
-from meshwright.errors import InputError
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.density import Density
 from meshwright.model.problem import ProblemSummary
@@ -46,10 +43,7 @@ class StoredProblem(ProblemSummary):
     read_digest: str = ""  # of the dataset, if it is complete
 
     def __post_init__(self) -> None:
-        delay = self.max_delay
-        if delay is not None and not 0.0 <= delay < np.inf:
-            raise InputError(f"max_delay is {delay}; it must be 0 or more.")
-        self.check_limits()
+        self.check_limits(self.max_delay or 0.0)
 
 
 def open_problem(path: str | Path, overrides: Mapping[str, Any] | None = None) -> StoredProblem:

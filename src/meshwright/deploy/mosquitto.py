@@ -20,7 +20,7 @@ from meshwright.deploy.inventory import hash_password, link_secret, read_passwor
 from meshwright.deploy.names import directory_name
 from meshwright.deploy.plan import FILE, FORMAT_VERSION, KIND, LAYOUTS, Broker, Plan
 from meshwright.deploy.validate import validate
-from meshwright.errors import CheckError, unknown_choice
+from meshwright.errors import CheckError, check_choice
 from meshwright.patterns.filters import PatternIndex, is_filter
 from meshwright.runtime.provenance import command_line
 from meshwright.storage import replacing
@@ -102,9 +102,8 @@ def write_conf(
     The files are written to a sibling of the target, validated, and then renamed. With `force` an
     older configuration is replaced, and nothing else.
     """
-    for what, value, choices in (("--layout", layout, LAYOUTS), ("--log", log, LOGS)):
-        if value not in choices:
-            raise unknown_choice(what, value, choices)
+    check_choice("--layout", layout, LAYOUTS)
+    check_choice("--log", log, LOGS)
     plan = replace(plan, layout=layout, lock_down=lock_down)
     target = Path(out).resolve()
     replacing.clean_up(target, is_conf)

@@ -13,7 +13,7 @@ from meshwright.deploy.inventory import inventory_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
 from meshwright.deploy.plan import Broker, Plan, Route
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import Instance, row_pointers, subscribers_of
 from meshwright.model.limits import Links
 from meshwright.model.overlay import Overlay
@@ -46,8 +46,7 @@ def plan(
     """
     if qos not in QOS:
         raise InputError(f"--qos is {qos}; choose 0, 1 or 2.")
-    if complete is not None and complete not in COMPLETE:
-        raise unknown_choice("--complete", complete, COMPLETE)
+    check_choice("--complete", complete, COMPLETE)
     nodes = list(overlay.instance.node_names)
     wrong = inventory_problems(brokers, nodes, [broker.node for broker in brokers])
     raise_problems("the inventory does not fit the overlay", wrong)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from meshwright.deploy.graphs import neighbours, search
 from meshwright.deploy.kernels import trees as kernels
-from meshwright.errors import unknown_choice
+from meshwright.errors import check_choice
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import linked_parts
 from meshwright.patterns.filters import is_filter, nearest, wider_filters
@@ -58,8 +58,7 @@ def grow_trees(
     other nodes; without, they are listed in `disconnected`. `leaves` are (node, topic): such a node
     gets one link to a carrier in the topic's tree, the first of `edges`, so it passes nothing on.
     """
-    if tree not in TREES:
-        raise unknown_choice("tree", tree, TREES)
+    check_choice("tree", tree, TREES)
     grower = _Grower(instance, edges, tree, relay=relay, leaves=leaves)
     while True:
         with suppress(TreesConflict):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, damaged
 from meshwright.model.names import ArrowNames, NumberedNames, arrow_names, names_problem
 from meshwright.model.publications import Publications
 from meshwright.runtime.arrays import Bools, Ints, Longs
@@ -265,9 +265,7 @@ def read_publications(manifest: Manifest, n_nodes: int, n_topics: int) -> Public
     try:
         return Publications.of_table(rows)
     except InputError as error:
-        raise InputError(
-            f"'{manifest.path}' is damaged: {error} Make the dataset again."
-        ) from error
+        raise damaged(manifest.path, str(error).rstrip(".")) from error
 
 
 class Subscribers(NamedTuple):
@@ -379,8 +377,5 @@ def _names(manifest: Manifest, table: str, column: str) -> ArrowNames:
     found = names.column("name").combine_chunks()
     wrong = names_problem(found)
     if wrong:
-        raise InputError(
-            f"'{manifest.path}' is damaged: the names of table {table!r} are {wrong}. "
-            "Make the dataset again."
-        )
+        raise damaged(manifest.path, f"the names of table {table!r} are {wrong}")
     return ArrowNames(found)

@@ -31,6 +31,16 @@ _FORMAT = b"meshwright problem 1\n"
 MOST_BOXES = 10_000  # per filter: the greedy methods hold as many for every broker
 
 
+def check_limits(alpha: int, beta: float, beta_max: float, max_delay: float = 0.0) -> None:
+    """Raise InputError if a limit of an assignment is out of range."""
+    if not 0 <= max_delay < np.inf:
+        raise InputError(f"max_delay is {max_delay}; give 0 or more (the paper uses 0.3).")
+    if not 1 <= alpha <= MOST_BOXES:
+        raise InputError(f"alpha is {alpha}; give 1 to {MOST_BOXES:,} boxes per filter.")
+    if not 1 <= beta <= beta_max < np.inf:
+        raise InputError(f"beta is {beta} and beta_max {beta_max}; give 1 <= beta <= beta_max.")
+
+
 class ProblemSummary:
     """The brokers, limits and counts: all of a problem whose subscribers stay on disk."""
 
@@ -46,16 +56,9 @@ class ProblemSummary:
     last_hop: bool
     density: Density | None
 
-    def check_limits(self) -> None:
+    def check_limits(self, max_delay: float = 0.0) -> None:
         """Raise InputError if a limit is out of range or the density has other dimensions."""
-        if not 1 <= self.alpha <= MOST_BOXES:
-            raise InputError(
-                f"alpha is {self.alpha}; give a filter at least one box, {MOST_BOXES:,} at most."
-            )
-        if not 1.0 <= self.beta <= self.beta_max < np.inf:
-            raise InputError(
-                f"beta is {self.beta} and beta_max {self.beta_max}; give 1 <= beta <= beta_max."
-            )
+        check_limits(self.alpha, self.beta, self.beta_max, max_delay)
         if self.density is not None and len(self.density.edges) != self.n_dimensions:
             raise InputError(
                 f"the density has {len(self.density.edges)} dimensions, "

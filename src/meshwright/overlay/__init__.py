@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import Instance
 from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
@@ -198,10 +198,8 @@ def check_request(
     **parameters: Any,
 ) -> None:
     """Validate the arguments of `design`, independent of the instance."""
-    if publishers_as is not None and publishers_as not in PUBLISHERS_AS:
-        raise unknown_choice("publishers_as", publishers_as, PUBLISHERS_AS)
-    if assume_publishers is not None and assume_publishers not in ASSUMPTIONS:
-        raise unknown_choice("assume_publishers", assume_publishers, ASSUMPTIONS)
+    check_choice("publishers_as", publishers_as, PUBLISHERS_AS)
+    check_choice("assume_publishers", assume_publishers, ASSUMPTIONS)
     takes = _budget_names(method, equal_edges=equal_edges)
     budget: dict[str, int] = {}  # names only: the amounts depend on the instance
     for name, value in (("average_degree", average_degree), ("budget_ratio", budget_ratio)):
@@ -214,11 +212,9 @@ def check_request(
         budget |= dict.fromkeys(["max_edges"] if name == "average_degree" else takes, 1)
     if equal_edges and budget_ratio is None:
         raise InputError("equal_edges goes with budget_ratio; give both or neither.")
-    if budget_counts is not None:
-        if budget_ratio is None:
-            raise InputError("budget_counts goes with budget_ratio; give both or neither.")
-        if budget_counts not in BUDGET_COUNTS:
-            raise unknown_choice("budget_counts", budget_counts, BUDGET_COUNTS)
+    if budget_counts is not None and budget_ratio is None:
+        raise InputError("budget_counts goes with budget_ratio; give both or neither.")
+    check_choice("budget_counts", budget_counts, BUDGET_COUNTS)
     twice = [name for name in budget if parameters.get(name) is not None]
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from meshwright.errors import InputError
+from meshwright.errors import damaged
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay, count_joins, count_repeated, gains_of
 from meshwright.overlay.bounds import find_bounds
@@ -81,10 +81,7 @@ def check(
     with progress.step("reading the workload"):
         instance = Instance.read(source)
         if instance.compute_digest() != source["digest"]:
-            raise InputError(
-                f"'{source.path}' is damaged: its content has another digest than its manifest "
-                "says. Make the dataset again."
-            )
+            raise damaged(source.path, "its content has another digest than its manifest says")
         instance = designed_for(manifest, instance)
     n_nodes = instance.n_nodes
     with progress.step("checking the links"):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from meshwright.errors import InputError
+from meshwright.errors import damaged
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, violations
@@ -120,7 +120,7 @@ def read_overlay(manifest: Manifest, workload: str | Path | None = None) -> Over
         return Overlay(**values)
     ring, fingers, wrong = _read_world(manifest, values["instance"].n_nodes)
     if wrong:
-        raise InputError(f"'{manifest.path}' is damaged: {wrong[0]}. Design it again.")
+        raise damaged(manifest.path, wrong[0], "Design it again")
     return SmallWorld(**values, ring=ring, fingers=fingers)
 
 
@@ -135,10 +135,9 @@ def _read_bounds(manifest: Manifest) -> Bounds | None:
     claimed = manifest["bounds"]
     names = sorted(field.name for field in fields(Bounds))
     if claimed is not None and sorted(claimed) != names:
-        raise InputError(
-            f"'{manifest.path}' is damaged: its bounds are {', '.join(claimed) or 'empty'}, not "
-            f"{', '.join(names)}. Design it again."
-        )
+        given = ", ".join(claimed) or "empty"
+        why = f"its bounds are {given}, not {', '.join(names)}"
+        raise damaged(manifest.path, why, "Design it again")
     return Bounds(**claimed) if claimed else None
 
 

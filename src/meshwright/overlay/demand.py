@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import Instance, row_pointers
 from meshwright.model.publications import Publications
 from meshwright.patterns.expand import expand
@@ -35,8 +35,7 @@ MOST_PAIRS = 200_000_000  # of nodes and topics, if anyone may publish: about 4 
 
 def assumption(instance: Instance, assume: str | None) -> str:
     """Return who is taken to publish: as asked, or by whether the workload has publications."""
-    if assume is not None and assume not in ASSUMPTIONS:
-        raise unknown_choice("assume_publishers", assume, ASSUMPTIONS)
+    check_choice("assume_publishers", assume, ASSUMPTIONS)
     if assume == "listed" and not instance.n_publications:
         raise InputError(
             "the workload has no publications. Give them to ingest (--role or --publications), "

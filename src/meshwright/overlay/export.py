@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
-from meshwright.errors import unknown_choice
+from meshwright.errors import check_choice
 from meshwright.model.overlay import Overlay
 from meshwright.storage.files import new_file, refuse_file
 
 
 def export(overlay: Overlay, out: str | Path, *, to: str, force: bool = False) -> Path:
     """Write an overlay as ``csv``, ``graphml`` or ``dot``."""
-    if to not in FORMATS:
-        raise unknown_choice("export format", to, FORMATS)
+    check_choice("export format", to, FORMATS)
     target = Path(out)
     refuse_file(target, force=force)
     with new_file(target) as file:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, damaged
 from meshwright.model.instance import Instance
 from meshwright.model.limits import ALLOWED, DIALS, NO_LIMIT, ROLES, Limits, Links
 from meshwright.model.overlay import Overlay
@@ -172,4 +172,4 @@ def _ids(table: pa.Table, column: str) -> Ints:
 
 
 def _damaged(manifest: Manifest, table: str, why: str) -> InputError:
-    return InputError(f"'{manifest.path}' is damaged: table {table!r}: {why}. Design it again.")
+    return damaged(manifest.path, f"table {table!r}: {why}", "Design it again")

@@ -7,7 +7,7 @@ overlays on different machines. A machine that is too small for the chosen engin
 
 from collections.abc import Collection
 
-from meshwright.errors import InfeasibleError, InputError, unknown_choice
+from meshwright.errors import InfeasibleError, InputError, check_choice
 from meshwright.runtime.machine import machine_memory
 
 ENGINES = ("auto", "driver", "spark")
@@ -23,8 +23,7 @@ def choose_engine(
     "auto" is Spark when the driver would need more than `DRIVER_LIMIT` (`memory`, in bytes) or be
     too slow, if the method is one of those that run on Spark.
     """
-    if engine not in ENGINES:
-        raise unknown_choice("engine", engine, ENGINES)
+    check_choice("engine", engine, ENGINES)
     if engine == "spark" and method not in on_spark:
         raise InputError(
             f"{method} does not run on Spark; {', '.join(on_spark)} do. "

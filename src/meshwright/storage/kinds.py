@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, damaged
 
 MOST = 2**63 - 1  # of a count
 MOST_NUMBER = sys.float_info.max
@@ -224,26 +224,19 @@ def check_columns(kind: str, table: str, schema: pa.Schema, path: Path) -> None:
     """Raise InputError unless a table has the columns of its kind, each of its type."""
     for name, wanted, _ in _columns(kind, table):
         if schema.names.count(name) != 1:
-            raise InputError(
-                f"'{path}' is damaged: table {table!r} has the columns {', '.join(schema.names)}; "
-                f"{name!r} is needed once. Make the dataset again."
-            )
+            columns = ", ".join(schema.names)
+            why = f"table {table!r} has the columns {columns}; {name!r} is needed once"
+            raise damaged(path, why)
         found = schema.field(name).type
         if not COLUMN_TYPES[wanted](found):
-            raise InputError(
-                f"'{path}' is damaged: column {name!r} of table {table!r} is {found}, "
-                f"not {wanted}. Make the dataset again."
-            )
+            raise damaged(path, f"column {name!r} of table {table!r} is {found}, not {wanted}")
 
 
 def check_nulls(kind: str, table: str, rows: pa.Table | pa.RecordBatch, path: Path) -> None:
     """Raise InputError for a null in a column that has none by its kind."""
     for name, _, nullable in _columns(kind, table):
         if name in rows.schema.names and not nullable and rows.column(name).null_count:
-            raise InputError(
-                f"'{path}' is damaged: column {name!r} of table {table!r} has nulls. "
-                "Make the dataset again."
-            )
+            raise damaged(path, f"column {name!r} of table {table!r} has nulls")
 
 
 def _columns(kind: str, table: str) -> Iterator[tuple[str, str, bool]]:

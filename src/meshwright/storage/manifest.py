@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice, damaged
 from meshwright.runtime.provenance import command_line, versions
 from meshwright.storage.kinds import KINDS, check_facts
 from meshwright.storage.versions import PREFIX, Pin
@@ -76,8 +76,7 @@ def new_manifest(
     kind: str, rows: Mapping[str, int], facts: Mapping[str, Any], directory: Path
 ) -> Manifest:
     """Return a manifest stamped with the time, the command and the versions in use."""
-    if kind not in KINDS:
-        raise unknown_choice("dataset kind", kind, KINDS)
+    check_choice("dataset kind", kind, KINDS)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     stamp = created, command_line(), versions()
     place = directory.name, directory.parent, directory
@@ -106,9 +105,7 @@ def read_manifest(path: Path, kind: str | None = None) -> Manifest:
             return replace(manifest, pin=Pin(manifest.directory))
         except FileNotFoundError:  # replaced and removed since, or lost
             if manifest == _parse(path, kind):
-                raise InputError(
-                    f"'{path}' is damaged: it has no {manifest.version!r}. Make the dataset again."
-                ) from None
+                raise damaged(path, f"it has no {manifest.version!r}") from None
         except OSError as error:
             raise InputError(f"'{manifest.directory}' cannot be read: {error.strerror}.") from error
     raise InputError(f"'{path}' is replaced faster than it can be read. Try again.")

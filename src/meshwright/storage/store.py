@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meshwright.errors import InputError, first_line, is_of_spark
+from meshwright.errors import InputError, damaged, first_line, is_of_spark
 from meshwright.storage import replacing
 from meshwright.storage.kinds import check_columns, check_nulls
 from meshwright.storage.manifest import FILE, Manifest, new_manifest, read_manifest, write_manifest
@@ -185,10 +185,8 @@ def open_dataset(path: Path, kind: str | None = None) -> Manifest:
     for table, expected in manifest.rows.items():
         schemas, found = _read_footers(manifest.table(table))
         if found != expected:
-            raise InputError(
-                f"'{path}' is damaged: table {table!r} has {found:,} rows, its manifest says "
-                f"{expected:,}. Make the dataset again."
-            )
+            why = f"table {table!r} has {found:,} rows, its manifest says {expected:,}"
+            raise damaged(path, why)
         for schema in schemas:
             check_columns(manifest.kind, table, schema, path)
     return manifest
@@ -237,10 +235,8 @@ def read_by_id(
     if not np.array_equal(rows.column(of_ids).to_numpy(), ids):
         rows = rows.sort_by(of_ids)
     if count != len(rows) or not np.array_equal(rows.column(of_ids).to_numpy(), ids):
-        raise InputError(
-            f"'{dataset.path}' is damaged: the ids of table {table!r} are not 0..{count - 1}, "
-            "each once. Make the dataset again."
-        )
+        why = f"the ids of table {table!r} are not 0..{count - 1}, each once"
+        raise damaged(dataset.path, why)
     return rows
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import unquote
 
-from meshwright.errors import InputError, is_of_spark, refuse_other_encoding, unknown_choice
+from meshwright.errors import InputError, check_choice, is_of_spark, refuse_other_encoding
 from meshwright.runtime.paths import pattern
 from meshwright.runtime.progress import Progress
 from meshwright.storage.manifest import FILE as MANIFEST_FILE
@@ -82,8 +82,7 @@ def link_hidden(sources: Sequence[Source], place: Path) -> list[Source]:
 
 def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
     """Return the files and their format; raise InputError with all complaints at once."""
-    if format is not None and format not in FORMATS:
-        raise unknown_choice("format", format, FORMATS)
+    check_choice("format", format, FORMATS)
     complaints: list[str] = []
     once: dict[str, Source] = {}
     for text in given:

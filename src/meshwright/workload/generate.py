@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
 from meshwright.runtime.arrays import Floats, Ints, Longs
@@ -74,8 +74,9 @@ class TopicModel:
     def __post_init__(self) -> None:
         """Raise InputError unless there is such a workload."""
         family, (low, high) = self.family, self.subscriptions
-        if family not in FAMILIES:
-            raise unknown_choice("family", family, FAMILIES)
+        check_choice("family", family, FAMILIES)
+        check_choice("draw", self.draw, DRAWS)
+        check_choice("size_law", self.size_law, SIZE_LAWS)
         if self.alpha is not None and family != "zipf":
             raise InputError(f"alpha belongs to zipf, not to {family}.")
         if self.rate is not None and family != "expo":
@@ -88,10 +89,6 @@ class TopicModel:
             raise InputError(f"alpha is {self.alpha}; give 0 to 10: the papers use 0.5 and 2.0.")
         if self.rate is not None and not 0 <= self.rate <= 700:
             raise InputError(f"rate is {self.rate}; give 0 to 700 (the default is 10).")
-        if self.draw not in DRAWS:
-            raise unknown_choice("draw", self.draw, DRAWS)
-        if self.size_law not in SIZE_LAWS:
-            raise unknown_choice("size_law", self.size_law, SIZE_LAWS)
         if self.topics < 1:
             raise InputError(f"topics is {self.topics}; give at least 1 and at most {MOST_IDS:,}.")
         if not (1 <= self.nodes <= MOST_IDS and self.topics <= MOST_IDS):

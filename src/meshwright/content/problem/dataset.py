@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.content.problem.density_file import density_json, density_of
-from meshwright.errors import InputError
+from meshwright.errors import InputError, damaged
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.names import ArrowNames, arrow_names
 from meshwright.model.problem import Problem, ProblemSummary
@@ -193,4 +193,4 @@ def _numbers(manifest: Manifest, table: pa.Table, column: str) -> Floats:
 
 
 def _damaged(manifest: Manifest, why: str) -> InputError:
-    return InputError(f"'{manifest.path}' is damaged: {why}. Create the problem again.")
+    return damaged(manifest.path, why, "Create the problem again")

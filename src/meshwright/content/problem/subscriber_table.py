@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from meshwright.content.problem.dataset import SUBSCRIBERS, Subscribers, matrix_of, publish
 from meshwright.content.stored import StoredProblem
-from meshwright.errors import InputError
+from meshwright.errors import InputError, damaged
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.problem import Problem, problem_digest, subscriber_blocks
 from meshwright.runtime.paths import uri
@@ -88,10 +88,8 @@ def refuse_damaged(rows: DataFrame, problem: StoredProblem) -> None:
 
     found = rows.mapInArrow(task, "wrong string").first()
     if found is not None:
-        raise InputError(
-            f"table '{problem.subscribers_table}' is damaged: {found[0].rstrip('.')}. "
-            "Create the problem again."
-        )
+        why = found[0].rstrip(".")
+        raise damaged(problem.subscribers_table, why, "Create the problem again")
 
 
 def _damage(batch: pa.RecordBatch, tree: BrokerTree, n_rows: int, n_dimensions: int) -> str | None:

@@ -3,7 +3,6 @@
 The paper's values hold for arguments that are not given (docs/content.md).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,12 @@ import numpy as np
 
 from meshwright.content.problem import workload_sets as sets
 from meshwright.content.problem.dataset import LIMITS
-from meshwright.errors import InputError, unknown_choice
+from meshwright.errors import InputError, check_choice
 from meshwright.model.broker_tree import BrokerTree
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.method import check_seed
 from meshwright.model.names import NumberedNames
-from meshwright.model.problem import MOST_BOXES, Problem
+from meshwright.model.problem import Problem, check_limits
 from meshwright.runtime.arrays import Floats, Ints
 
 OUT_DEGREE = 15
@@ -54,7 +53,7 @@ class ContentArguments:
                 f"--max-out-degree is {self.max_out_degree}; give 2 or more (the paper uses 15), "
                 f"{MOST_BROKERS:,} at most."
             )
-        check_limits(self.max_delay, self.alpha, self.beta, self.beta_max)
+        check_limits(self.alpha, self.beta, self.beta_max, self.max_delay)
         check_seed(self.seed)
 
     @property
@@ -87,16 +86,11 @@ def content_arguments(
     >>> found.brokers, found.max_out_degree, found.max_delay, found.beta, found.beta_max
     (200, 15, 0.2, 7.0, 8.0)
     """
-    choices: dict[str, tuple[object, Mapping[Any, object]]] = {
-        "set": (set, BETAS),
-        "--levels": (levels, BROKERS),
-        "--latency": (latency, MANY),
-        "--skew": (skew, sets.SKEW),
-        "--broad": (broad, sets.BREADTH),
-    }
-    for name, (choice, known) in choices.items():
-        if choice is not None and choice not in known:
-            raise unknown_choice(name, choice, map(str, known))
+    check_choice("set", set, BETAS)
+    check_choice("--levels", levels, BROKERS)
+    check_choice("--latency", latency, MANY)
+    check_choice("--skew", skew, sets.SKEW)
+    check_choice("--broad", broad, sets.BREADTH)
     for name, degree in (("--skew", skew), ("--broad", broad)):
         if degree is not None and set != 1:
             raise InputError(f"{name} belongs to set 1, not to set {set}. Leave it out.")
@@ -121,18 +115,6 @@ def content_arguments(
         beta_max=max(high, beta) if beta_max is None else beta_max,
         **more,
     )
-
-
-def check_limits(max_delay: float, alpha: int, beta: float, beta_max: float) -> None:
-    """Raise InputError if the limits of a problem are out of range."""
-    if not 0 <= max_delay < float("inf"):
-        raise InputError(f"--max-delay is {max_delay}; give 0 or more (the paper uses 0.3).")
-    if not 1 <= alpha <= MOST_BOXES:
-        raise InputError(f"--alpha is {alpha}; give 1 to {MOST_BOXES:,} boxes per filter.")
-    if not 1 <= beta <= beta_max < float("inf"):
-        raise InputError(
-            f"--beta is {beta} and --beta-max is {beta_max}; give 1 <= beta <= beta-max."
-        )
 
 
 def draw_problem(arguments: ContentArguments) -> Problem:
