@@ -110,3 +110,19 @@ def matches(pattern: str, topic: str) -> bool:
         if level not in ("+", here):
             return False
     return not given
+
+
+def lost_without(
+    edges: Iterable[Edge], publishers: Iterable[int], subscribers: Iterable[int], node: int
+) -> tuple[int, int]:
+    """Return the deliveries that a node's failure parts, and the subscribers that miss some."""
+    whole = nx.Graph(edges)
+    left = nx.Graph(edges)
+    left.remove_nodes_from([node])
+    lost = [
+        (p, s)
+        for p in set(publishers) & set(left)
+        for s in set(subscribers) & set(left)
+        if nx.has_path(whole, p, s) and not nx.has_path(left, p, s)
+    ]
+    return len(lost), len({s for _, s in lost})

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.deploy import Route
+from meshwright.deploy.failures import lost_on_tree
 from meshwright.deploy.kernels.trees import Loads, balanced_tree, new_graph, shallow_tree
 from tests.naive import deployment as naive
 
@@ -89,3 +90,18 @@ def test_a_trees_depth_is_its_radius(drawn):
     links = tuple((f"n{u}", f"n{v}") for u, v in tree)
     route = Route("t", "t", "t", (), (), (), links)
     assert route.depth == (nx.radius(nx.Graph(tree)) if tree else 0)
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_what_a_failure_parts_equals_counting_paths_without_the_broker(drawn, some):
+    n, edges, _ = drawn
+    kept = [edge for edge in edges if some.random() < 0.8]
+    roles = [[f"{v}" for v in range(n) if some.random() < 0.6] for _ in range(2)]
+    subscribers, publishers = map(tuple, roles)
+    route = Route(
+        "t", "t", "t", subscribers, publishers, (), tuple((f"{u}", f"{v}") for u, v in kept)
+    )
+    members, lost = lost_on_tree(route)
+    for i, node in enumerate(members):
+        ids = [[int(v) for v in role] for role in (publishers, subscribers)]
+        assert tuple(lost[:, i].tolist()) == naive.lost_without(kept, *ids, int(node))

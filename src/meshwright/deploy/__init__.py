@@ -4,8 +4,9 @@ from meshwright.deploy.coexist import Findings, check_installed
 from meshwright.deploy.inventory import read_inventory, read_publishers
 from meshwright.deploy.merge import Merged, merge
 from meshwright.deploy.mosquitto import write_conf
-from meshwright.deploy.plan import Broker, Line, Plan, Route, read_plan
+from meshwright.deploy.plan import Broker, Plan, read_plan
 from meshwright.deploy.planner import plan
 from meshwright.deploy.read import Conf, read_conf
 from meshwright.deploy.restart import Change, Step, compare_confs, restart_order
+from meshwright.deploy.route import Line, Route
 from meshwright.deploy.validate import validate

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from meshwright.deploy.plan import CONFIGURATION, Direction
+from meshwright.deploy.plan import CONFIGURATION
+from meshwright.deploy.route import Direction
 from meshwright.errors import InputError
 
 SECURITY = (  # options that can belong to one listener

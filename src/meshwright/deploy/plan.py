@@ -5,17 +5,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Self
 
-from meshwright.deploy.graphs import neighbours, search
 from meshwright.deploy.names import MAX_DIRECTORY, bridge_pattern
+from meshwright.deploy.route import Direction, Line, Link, Rate, Route
 from meshwright.deploy.shape import check_shape
 from meshwright.errors import InputError, check_choice, damaged
+from meshwright.model.publications import MOST_RATE
 from meshwright.patterns import filters
 from meshwright.storage.manifest import read_json
 
@@ -40,6 +41,7 @@ SHAPE = {  # of plan.json; "?" for what may be missing
             **dict.fromkeys(("name", "pattern?", "example?"), str),
             **{key: [str] for key in ("subscribers", "publishers", "relays?")},
             "edges": [(str, str)],
+            "rates?": [{"node": str, "messages": int | float, "bytes?": int | float | None}],
         }
     ],
     "links": [{"from": str, "to": str}],
@@ -47,9 +49,6 @@ SHAPE = {  # of plan.json; "?" for what may be missing
     "lock_down?": bool,
     **dict.fromkeys(("workload_digest?", "method?", "tree?", "layout?"), str),
 }
-
-Link = tuple[str, str]  # (the broker whose bridge dials, the broker that is dialled)
-Direction = Literal["both", "out", "in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,81 +83,6 @@ class Broker:
         return f"{self.host}:{self.port}"
 
 
-class Line(NamedTuple):
-    """One ``topic`` line of a bridge."""
-
-    pattern: str
-    direction: Direction  # as the dialling broker sees it
-
-
-@dataclass(frozen=True)
-class Route:
-    """How one topic travels: its brokers, and the tree of links that joins them."""
-
-    name: str
-    pattern: str  # as it is written in the files: a level with a space is a +
-    example: str  # a concrete name that travels this way: the topic itself if it is no filter
-    subscribers: tuple[str, ...]
-    publishers: tuple[str, ...]  # all that may publish, subscribers included
-    relays: tuple[str, ...]
-    edges: tuple[Link, ...]  # the tree, then the links of brokers that only publish
-
-    @cached_property
-    def directions(self) -> Mapping[Link, frozenset[Direction]]:
-        """The ways in which the topic crosses each link: only towards brokers that want it."""
-        near, wanted = neighbours(self.edges), set(self.subscribers)
-        before = search(near, [min(wanted)] if wanted else [])
-        leads_to_wanted = set(wanted)  # brokers at or behind which a subscriber is
-        for node, parent in reversed(before.items()):
-            if node in leads_to_wanted and parent is not None:
-                leads_to_wanted.add(parent)
-        found: dict[Link, frozenset[Direction]] = {}
-        for u, v in self.edges:
-            if before.get(v) == u:
-                found[u, v] = frozenset(("out", "in") if v in leads_to_wanted else ("in",))
-            elif before.get(u) == v:
-                found[u, v] = frozenset(("out", "in") if u in leads_to_wanted else ("out",))
-            else:  # not of a tree: only plans that were changed by hand have such links
-                found[u, v] = frozenset(("out", "in"))
-        return found
-
-    @property
-    def crossings(self) -> list[Link]:
-        """The same as pairs (from, to) of brokers that pass the topic on."""
-        return [
-            (u, v) if way == "out" else (v, u)
-            for (u, v), ways in self.directions.items()
-            for way in sorted(ways, reverse=True)
-        ]
-
-    def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
-        """Return which broker that is up passes a message on to each one that it reaches."""
-        passed_on: dict[str, list[str]] = {}
-        for start, end in self.crossings:
-            if up is None or end in up:
-                passed_on.setdefault(start, []).append(end)
-        return {v: u for v, u in search(passed_on, [publisher]).items() if u is not None}
-
-    @property
-    def unwanted(self) -> float:
-        """The receptions by relays of one publication, on average over the publishers."""
-        if not self.relays or not self.publishers:
-            return 0
-        counts = [len(self.arrivals(p).keys() - {*self.subscribers}) for p in self.publishers]
-        return sum(counts) / len(counts)
-
-    @cached_property
-    def depth(self) -> int:
-        """The hops from the middle of the tree to its farthest broker."""
-        near, far = neighbours(self.edges), self.edges[0][0] if self.edges else ""
-        for _ in range(2):  # from any broker to the farthest, and from there: the longest path
-            hops: dict[str | None, int] = {None: -1}
-            for node, before in search(near, [far]).items():
-                hops[node] = hops[before] + 1
-                far = node
-        return (hops[far] + 1) // 2
-
-
 @dataclass(frozen=True)
 class Plan:
     """Which broker dials which, and how each topic travels over these links."""
@@ -188,6 +112,7 @@ class Plan:
         named = {node for link in self.links for node in link}
         for route in self.routes:
             named.update(route.subscribers, route.publishers, route.relays, *route.edges)
+            named.update(rate.node for rate in route.rates)
         if not named <= known:
             raise InputError(f"brokers are named but not listed: {sorted(named - known)[:5]}")
         unlisted = {edge for route in self.routes for edge in route.edges}.difference(self.links)
@@ -252,10 +177,7 @@ class Plan:
                 for broker in self.brokers
             ],
             "links": [{"from": u, "to": v} for u, v in self.links],
-            "topics": [
-                {field.name: getattr(route, field.name) for field in fields(Route)}
-                for route in self.routes
-            ],
+            "topics": [_as_json(route) for route in self.routes],
         }
 
     @classmethod
@@ -281,6 +203,9 @@ class Plan:
                 publishers=tuple(t["publishers"]),
                 relays=tuple(t.get("relays", ())),
                 edges=tuple((u, v) for u, v in t["edges"]),
+                rates=tuple(
+                    Rate(r["node"], r["messages"], r.get("bytes")) for r in t.get("rates", ())
+                ),
             )
             for t in data["topics"]
         )
@@ -289,6 +214,9 @@ class Plan:
                 raise InputError(f"the port or directory of broker {b['node']!r} is not valid")
         for r in routes:
             is_example = not filters.is_filter(r.example) and filters.covers(r.name, r.example)
+            counts = [n for rate in r.rates for n in rate[1:] if n is not None]
+            if not all(0 <= n <= MOST_RATE for n in counts):
+                raise InputError(f"the rates of topic {r.name!r} are not valid")
             if filters.topic_error(r.name) or r.pattern != bridge_pattern(r.name) or not is_example:
                 raise InputError(f"the name, pattern or example of topic {r.name!r} is not valid")
         if len({r.name for r in routes}) < len(routes) or data["qos"] not in (0, 1, 2):
@@ -342,6 +270,13 @@ class Plan:
             "unheard": [{"node": n, "topic": t} for n, t in self.unheard],
             "skipped": list(self.skipped),
         }
+
+
+def _as_json(route: Route) -> dict[str, Any]:
+    """Return a route for ``plan.json``, with rates if there are any."""
+    facts = {field.name: getattr(route, field.name) for field in fields(Route)}
+    rates = [rate._asdict() for rate in facts.pop("rates")]
+    return {**facts, "rates": rates} if rates else facts
 
 
 def read_plan(conf: Path, only: str | None = None) -> Plan:

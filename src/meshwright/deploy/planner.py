@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from meshwright.deploy.graphs import neighbours
 from meshwright.deploy.inventory import inventory_problems
 from meshwright.deploy.names import ambiguous_patterns, bridge_pattern, directory_names
-from meshwright.deploy.plan import Broker, Plan, Route
+from meshwright.deploy.plan import Broker, Plan
+from meshwright.deploy.route import Rate, Route
 from meshwright.deploy.trees import Edge, Forest, grow_trees, ordered
 from meshwright.errors import InputError, check_choice
 from meshwright.model.instance import Instance, row_pointers, subscribers_of
@@ -307,6 +309,13 @@ def routes_of(
     nodes, names = list(instance.node_names), list(instance.topic_names)
     patterns = [bridge_pattern(name) for name in names]
     examples = example_names(patterns)
+    made = instance.publications
+    rates: dict[int, list[Rate]] = {}
+    listed = instance.wants is not None  # else all subscribers are taken to publish, equally
+    for i in np.flatnonzero(~np.isnan(made.rates)).tolist() if listed else ():
+        size = float(made.sizes[i])
+        rate = Rate(nodes[made.nodes[i]], float(made.rates[i]), None if isnan(size) else size)
+        rates.setdefault(int(made.topics[i]), []).append(rate)
     return tuple(
         Route(
             name=name,
@@ -316,6 +325,7 @@ def routes_of(
             publishers=tuple(nodes[v] for v in roles.publishers[t]),
             relays=tuple(nodes[v] for v in roles.relays[t]),
             edges=tuple((nodes[u], nodes[v]) for u, v in edges[t]),
+            rates=tuple(rates.get(t, ())),
         )
         for t, (name, pattern) in enumerate(zip(names, patterns, strict=True))
     )

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from meshwright.deploy.plan import LAYOUTS, Direction, Line, Plan, read_plan
+from meshwright.deploy.plan import LAYOUTS, Plan, read_plan
+from meshwright.deploy.route import Direction, Line
 from meshwright.errors import InputError
 from meshwright.patterns.filters import topic_error
 from meshwright.storage.replacing import wait_for_target

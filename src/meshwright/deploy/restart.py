@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from meshwright.deploy.inventory import is_hash_of
+from meshwright.deploy.plan import Plan
 from meshwright.deploy.read import BrokerConf, Conf, read_conf
 from meshwright.deploy.validate import Carrier, carried, carriers_of, cycle_findings, grouped
 from meshwright.errors import InputError
@@ -67,6 +68,25 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
 def restart_order(before: str | Path | Conf, after: str | Path | Conf) -> list[Step]:
     """Return the steps from one configuration to another; no topic has a cycle at any of them."""
     return list(compare_confs(before, after).steps)
+
+
+def start_order(plan: Plan) -> list[str]:
+    """Return the brokers of a plan in an order in which bridges find the broker that they dial.
+
+    Any order is safe: a part of bridges that close no cycle closes none. Where brokers dial each
+    other in a ring, the next is the one with the fewest bridges to brokers that are not up.
+    """
+    waits: dict[str, set[str]] = {node: set() for node in plan.nodes}
+    for dialling, dialled in plan.links:
+        waits[dialling].add(dialled)
+    order: list[str] = []
+    while waits:
+        node = min(waits, key=lambda node: len(waits[node]))  # the first listed of equals
+        order.append(node)
+        del waits[node]
+        for others in waits.values():
+            others.discard(node)
+    return order
 
 
 def _steps(old: Conf, new: Conf, changed: Sequence[str], access: Sequence[str]) -> Iterable[Step]:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.deploy.inventory import is_hash_of
-from meshwright.deploy.plan import LAYOUTS, Broker, Direction
+from meshwright.deploy.plan import LAYOUTS, Broker
 from meshwright.deploy.read import BrokerConf, Conf, read_conf
+from meshwright.deploy.route import Direction
 from meshwright.patterns.filters import PatternIndex, is_filter, representative_names
 
 TLS = ("cafile", "certfile", "keyfile")

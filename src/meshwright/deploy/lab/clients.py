@@ -20,7 +20,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from meshwright.deploy.lab.configurations import ACCOUNT, CERTIFICATES, Access
 from meshwright.deploy.lab.processes import LOOPBACK, wait_until
-from meshwright.deploy.plan import Link, Plan, Route
+from meshwright.deploy.plan import Plan
+from meshwright.deploy.route import Link, Route
 from meshwright.errors import DeployError
 
 MARK = b"mw"

@@ -25,8 +25,9 @@ from meshwright.deploy.lab.clients import Probe, link_probes
 from meshwright.deploy.lab.running import Lab, running_lab
 from meshwright.deploy.lab.traffic import Message, Traffic, draw_publishers, send
 from meshwright.deploy.mosquitto import STORE
-from meshwright.deploy.plan import CONFIGURATION, Link, Plan, read_plan
+from meshwright.deploy.plan import CONFIGURATION, Plan, read_plan
 from meshwright.deploy.plan import LAYOUTS as FILES
+from meshwright.deploy.route import Link
 from meshwright.errors import CheckError
 
 PREFIX = "pub/"

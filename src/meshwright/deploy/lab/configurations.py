@@ -24,8 +24,9 @@ from meshwright.deploy.inventory import hash_password
 from meshwright.deploy.lab.processes import LOOPBACK
 from meshwright.deploy.merge import FileChange, merged_files, read_piece, write_change
 from meshwright.deploy.mosquitto import STORE, write_conf
-from meshwright.deploy.plan import CONFIGURATION, LAYOUTS, Broker, Link, Plan
+from meshwright.deploy.plan import CONFIGURATION, LAYOUTS, Broker, Plan
 from meshwright.deploy.planner import plan as plan_bridges
+from meshwright.deploy.route import Link
 from meshwright.errors import DeployError, InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay import design

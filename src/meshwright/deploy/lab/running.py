@@ -18,8 +18,9 @@ from meshwright.deploy.lab import processes
 from meshwright.deploy.lab.clients import Clients
 from meshwright.deploy.lab.configurations import Access, write_local_copy
 from meshwright.deploy.lab.processes import LOG, LOOPBACK, Process
-from meshwright.deploy.plan import Link, Plan, read_plan
+from meshwright.deploy.plan import Plan, read_plan
 from meshwright.deploy.restart import Step, restart_order
+from meshwright.deploy.route import Link
 from meshwright.errors import DeployError, InputError
 from meshwright.runtime import interrupts
 

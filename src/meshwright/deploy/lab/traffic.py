@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from meshwright.deploy.lab.clients import Clients
-from meshwright.deploy.plan import Route
+from meshwright.deploy.route import Route
 from meshwright.runtime.progress import OnProgress
 
 WINDOW = 64  # messages under way at once; far below the 1,000 a broker keeps for one client

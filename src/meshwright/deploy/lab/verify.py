@@ -14,7 +14,7 @@ from meshwright.deploy.lab.clients import link_probes
 from meshwright.deploy.lab.processes import MAX_WAIT
 from meshwright.deploy.lab.running import Lab
 from meshwright.deploy.lab.traffic import PATIENCE, Message, Traffic, draw_publishers, send
-from meshwright.deploy.plan import Route
+from meshwright.deploy.route import Route
 from meshwright.errors import DeployError
 from meshwright.runtime.progress import OnProgress
 

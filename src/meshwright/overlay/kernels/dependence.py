@@ -10,7 +10,8 @@ import numpy as np
 from meshwright.model.kernels.graphs import adjacency
 from meshwright.runtime.compile import maker
 
-TOPICS, DELIVERIES = 0, 1  # rows of `lost`
+TOPICS, DELIVERIES = 0, 1  # rows of `lost` in all topics
+PAIRS, MISSING = 0, 1  # rows of `lost` in one topic
 
 
 @maker
@@ -44,8 +45,8 @@ def count_lost(graph, rank, sends, wants, first, last):
         pointers, neighbours = adjacency(len(members), ends[0, :kept], ends[1, :kept])
         found = lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
         for i in range(len(members)):
-            lost[TOPICS, members[i]] += found[i] > 0
-            lost[DELIVERIES, members[i]] += found[i]
+            lost[TOPICS, members[i]] += found[PAIRS, i] > 0
+            lost[DELIVERIES, members[i]] += found[PAIRS, i]
     return lost
 
 
@@ -69,18 +70,20 @@ def keep_first_carriers(carries, ends):
 
 @maker
 def lost_in_topic(pointers, neighbours, sends, wants):
-    """Return int64[n]: the pairs of a sender and one that wants that each node's failure parts.
+    """Return int64[2, n]: what each node's failure parts, by PAIRS and MISSING.
 
-    Pairs with the node itself do not count, nor do those that have no path anyway.
+    The pairs of a sender and one that wants, and how many that want miss some sender. Those with
+    the node itself do not count, nor do those that have no path anyway.
     """
     n = len(pointers) - 1
-    lost = np.zeros(n, np.int64)
+    lost = np.zeros((2, n), np.int64)
     number = np.full(n, -1, np.int64)  # in the order found
     reach = np.empty(n, np.int64)  # the earliest that a subtree reaches, by number
     parent = np.full(n, -1, np.int64)
     following = pointers[:-1].copy()
     below = np.empty((2, n), np.int64)  # senders and wanters in the subtree
     cut = np.zeros((3, n), np.int64)  # of subtrees cut off: senders, wanters, their products
+    most = np.zeros((2, n), np.int64)  # of the one with most senders: these, its wanters
     stack, order = np.empty(n, np.int64), np.empty(n, np.int64)
     n_found = 0
     for root in range(n):
@@ -118,9 +121,16 @@ def lost_in_topic(pointers, neighbours, sends, wants):
                     cut[0, up] += below[0, v]
                     cut[1, up] += below[1, v]
                     cut[2, up] += below[0, v] * below[1, v]
+                    if below[0, v] > most[0, up]:
+                        most[0, up], most[1, up] = below[0, v], below[1, v]
         for k in range(begin, n_found):
             v = order[k]
             senders, wanters = below[0, root] - sends[v], below[1, root] - wants[v]
             rest = (senders - cut[0, v]) * (wanters - cut[1, v])
-            lost[v] = senders * wanters - cut[2, v] - rest
+            lost[PAIRS, v] = senders * wanters - cut[2, v] - rest
+            # Only those beside all senders miss nobody: in the rest, or in one subtree.
+            if senders > 0 and cut[0, v] == 0:
+                lost[MISSING, v] = cut[1, v]
+            elif senders > 0:
+                lost[MISSING, v] = wanters - (most[1, v] if most[0, v] == senders else 0)
     return lost
