@@ -8,6 +8,7 @@ from meshwright.content.dataset import write_assignment
 from meshwright.content.methods.registry import assign
 from meshwright.content.problem.dataset import write_problem
 from meshwright.content.problem.synthetic import content_arguments, draw_problem
+from meshwright.deploy import Broker, plan, write_conf
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, write_overlay
@@ -40,6 +41,20 @@ def write_designs(place: Path, instance: Instance, **methods: dict) -> Path:
     for name, arguments in methods.items():
         write_overlay(design(instance, **arguments), place / name, workload)
     return place
+
+
+def deployment(out: Path) -> Path:
+    """Write the configuration of a design of `company`, in which half of the brokers publish."""
+    wanted = company()
+    names, topics = wanted.node_names, wanted.topic_names
+    pairs = zip(wanted.nodes.tolist(), wanted.topics.tolist(), strict=True)
+    published = [
+        (names[v], topics[t], 0.5 * (1 + v % 7), 100 + t) for v, t in pairs if (v + t) % 2 == 0
+    ]
+    overlay = design(wanted.with_publications(published), "gm")
+    inventory = [Broker(node, "127.0.0.1", 20_000 + i) for i, node in enumerate(names)]
+    write_conf(plan(overlay, inventory), out)
+    return out
 
 
 def write_run(overlay: Path, out: Path, routing: str, against: str | None = None) -> Path:

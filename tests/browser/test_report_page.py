@@ -13,6 +13,7 @@ from tests.reports import (
     HOSTILE_TOPIC,
     company,
     crowd,
+    deployment,
     write_assignments,
     write_designs,
     write_run,
@@ -46,6 +47,11 @@ def assignments(place):
     return make_report(
         write_assignments(place / "content", "gr", "closest"), place / "assignments.html"
     )
+
+
+@pytest.fixture(scope="module")
+def deployed(place):
+    return make_report([deployment(place / "conf")], place / "conf.html")
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +300,7 @@ def test_it_is_dark_where_the_reader_is_and_can_be_switched(opened, overlays, ke
         assert page.inner_text("#theme") == "Dark"
 
 
-@pytest.mark.parametrize("name", ["overlays", "runs", "assignments"])
+@pytest.mark.parametrize("name", ["overlays", "runs", "assignments", "deployed"])
 def test_it_fits_a_phone(opened, request, keep, name):
     made = request.getfixturevalue(name)
     with opened(made.page, width=390, height=844, has_touch=True, is_mobile=True) as page:
@@ -313,6 +319,30 @@ def test_it_prints_in_light_colours_without_controls(opened, overlays):
         ARTEFACTS.mkdir(parents=True, exist_ok=True)
         printed = page.pdf(path=ARTEFACTS / "overlays.pdf", format="A4")
         assert printed.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("width", [320, 800, 1280])
+def test_a_deployment_shows_its_links_brokers_and_restarts_at_any_width(
+    opened, deployed, keep, width
+):
+    section = deployed.document["sections"][0]
+    with opened(deployed.page, width=width) as page:
+        assert shows_whole_width(page)
+        assert page.locator(".links tbody tr").count() == section["n_links"]
+        assert page.locator(".brokers tbody tr").count() == section["n_brokers"]
+        assert page.locator(".steps li").count() == len(section["restart"]["steps"])
+        assert page.locator(".topics").first.is_hidden()
+        page.locator(".links summary").first.click()
+        assert page.locator(".topics").first.is_visible()
+        assert section["links"][0]["topics"][0][0] in page.locator(".topics").first.inner_text()
+        assert shows_whole_width(page)
+        keep(page, f"deployment-{width}", full=False)
+
+
+def test_overlays_side_by_side_come_with_a_recommendation(opened, overlays):
+    with opened(overlays.page) as page:
+        said = page.inner_text(".recommendation")
+        assert said.startswith("Recommended: gm: every topic is connected with")
 
 
 def test_runs_are_compared(opened, runs, keep):

@@ -13,7 +13,10 @@ from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Wo
 if TYPE_CHECKING:
     from meshwright.overlay.check import Evaluation
 
-DATASETS_HELP = "Overlays, runs, assignments or workloads; those of one workload are compared."
+DATASETS_HELP = (
+    "Overlays, runs, assignments, workloads or configurations; overlays of one workload are "
+    "compared."
+)
 PAGE_HELP = "The page; its numbers are written to a .json file of the same name."
 
 
@@ -108,16 +111,25 @@ def report(
     out: Path = Option("report.html", "--out", "-o", metavar="FILE", help=PAGE_HELP),
     workload: Workload = None,
     problem: Problem = None,
+    before: Path | None = Option(
+        None, metavar="CONF", help="The configuration that runs now: lists the restarts from it."
+    ),
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a web page on overlays, runs and assignments."""
+    """Write a web page on overlays, runs, assignments, deployments."""
     from meshwright.report import make_report
     from meshwright.runtime.progress import Progress
 
     progress = Progress(len(datasets))
     written = make_report(
-        datasets, out, workload=workload, problem=problem, force=force, progress=progress
+        datasets,
+        out,
+        workload=workload,
+        problem=problem,
+        before=before,
+        force=force,
+        progress=progress,
     )
     progress.clear()  # a workload alone takes no step
     if json:
@@ -131,3 +143,6 @@ def report(
         "numbers": written.numbers,
     }
     show.print_facts(f"report {written.page}", facts)
+    for section in written.document["sections"]:
+        if section.get("recommendation"):
+            print(f"recommended: {section['recommendation']['sentence']}")

@@ -10,12 +10,16 @@ from typing import Any, NamedTuple
 from meshwright import __version__
 from meshwright.content.dataset import read_assignment
 from meshwright.content.problem.dataset import read_problem
+from meshwright.deploy.plan import FILE as PLAN_FILE
+from meshwright.deploy.read import read_conf
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay.dataset import read_overlay
 from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
+from meshwright.report.deployment_facts import deployment_facts
 from meshwright.report.overlay_facts import measured_facts, overlay_facts, run_facts, workload_facts
 from meshwright.report.page import BUDGETS, render, trimmed
+from meshwright.report.recommendation import recommend
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.storage import Manifest, find_input, open_dataset
 from meshwright.storage.files import new_file, refuse_file
@@ -40,11 +44,12 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Section:
-    """Overlays and runs of one workload, or assignments of one problem."""
+    """Overlays and runs of one workload, assignments of one problem, or one deployment."""
 
     digest: str
     source: Manifest | None = None  # the workload or the problem
     datasets: dict[str, list[Dataset]] = field(default_factory=lambda: defaultdict(list))  # by kind
+    deployment: tuple[str, Path] | None = None  # its label, and the directory of its files
 
 
 def make_report(
@@ -53,13 +58,15 @@ def make_report(
     *,
     workload: str | Path | None = None,
     problem: str | Path | None = None,
+    before: str | Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Written:
     """Write a page that opens offline, and its numbers to a `.json` file of the same name.
 
     Datasets of one workload, or of one problem, are compared in one section. `workload` and
-    `problem` say where these are, if they were moved.
+    `problem` say where these are, if they were moved. `before` is the deployment that runs now: the
+    report on another lists the restarts from it.
     """
     page = Path(out)
     numbers = page.with_suffix(".json")
@@ -67,7 +74,9 @@ def make_report(
         raise InputError(f"the report is a web page; give -o a name such as {page.name}.html.")
     for target in (page, numbers):
         refuse_file(target, force=force)
-    everything = document(datasets, workload=workload, problem=problem, progress=progress)
+    everything = document(
+        datasets, workload=workload, problem=problem, before=before, progress=progress
+    )
     for budget in BUDGETS:
         content = trimmed(everything, budget)
         text = render(content)
@@ -91,6 +100,7 @@ def document(
     *,
     workload: str | Path | None = None,
     problem: str | Path | None = None,
+    before: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
@@ -99,11 +109,21 @@ def document(
         "overlay": ("workload", Path(workload) if workload is not None else None),
         "assignment": ("problem", Path(problem) if problem is not None else None),
     }
-    sections = [
-        (_assignments if section.datasets["assignment"] else _overlays)(section, progress)
-        for section in gather([Path(path) for path in datasets], moved)
-    ]
+    gathered = gather([Path(path) for path in datasets], moved)
+    n_deployments = sum(section.deployment is not None for section in gathered)
+    if before is not None and n_deployments != 1:
+        raise InputError(
+            f"--before says what runs instead of one deployment; {n_deployments:,} are named. Give "
+            "the directory that `deploy mosquitto` wrote, or leave --before out."
+        )
+    sections = [_facts(section, before, progress) for section in gathered]
     return {"meshwright": __version__, "sections": sections}
+
+
+def _facts(section: Section, before: str | Path | None, progress: Progress) -> dict[str, Any]:
+    if section.deployment is not None:
+        return _deployment(section.deployment, before, progress)
+    return (_assignments if section.datasets["assignment"] else _overlays)(section, progress)
 
 
 def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> list[Section]:
@@ -115,6 +135,9 @@ def gather(places: list[Path], moved: dict[str, tuple[str, Path | None]]) -> lis
     for label, place in zip(labels(places), places, strict=True):
         if resolved.count(place.resolve()) > 1:
             raise InputError(f"'{place}' is named twice; name each dataset once.")
+        if (place / PLAN_FILE).is_file():
+            sections[str(place)] = Section("", deployment=(label, place))
+            continue
         manifest = open_dataset(place)
         if manifest.kind not in DIGEST_OF:
             raise InputError(
@@ -171,7 +194,18 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
         instance = instance or Instance.read(made)
         workload |= workload_facts(source_name(made.path), instance)
         workload |= {"created": made.created, "command": made.command}
-    return {"kind": "overlays", "workload": workload, "overlays": overlays, "runs": runs}
+    shown = {"workload": workload, "overlays": overlays, "runs": runs}
+    return {"kind": "overlays", **shown, "recommendation": recommend(overlays)}
+
+
+def _deployment(
+    deployment: tuple[str, Path], before: str | Path | None, progress: Progress
+) -> dict[str, Any]:
+    label, place = deployment
+    with progress.step(f"reading {label}"):
+        conf = read_conf(place)
+        running = read_conf(before) if before is not None else None
+        return {"kind": "deployment", **deployment_facts(label, conf, running)}
 
 
 def _assignments(section: Section, progress: Progress) -> dict[str, Any]:

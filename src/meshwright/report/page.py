@@ -32,6 +32,8 @@ SCRIPTS = (
 )
 SHORTEST = 32  # shorter lists gain nothing from packing
 GROUP = 7  # bits
+MOST_ROWS = 500  # of a table in the page; the JSON file has all
+MOST_TOPICS = 100  # of a link
 
 
 class Budget(NamedTuple):
@@ -61,9 +63,16 @@ def render(document: dict[str, Any]) -> str:
         document=document,
         style=Markup(style),
         script=Markup(script),
-        data=Markup(embedded(packed(document))),
+        data=Markup(embedded(packed(for_scripts(document)))),
         policy=policy,
     )
+
+
+def for_scripts(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what the scripts of a page draw; a deployment is all tables."""
+    sections = document["sections"]
+    drawn = [s if s["kind"] != "deployment" else {"kind": s["kind"]} for s in sections]
+    return {**document, "sections": drawn}
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -118,6 +127,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"most_rows": MOST_ROWS, "most_topics": MOST_TOPICS}
     environment.filters |= {"number": number, "counted": counted, "percent": percent}
     return environment.get_template("report.html")
 
@@ -139,7 +149,15 @@ def trimmed(document: dict[str, Any], budget: Budget) -> dict[str, Any]:
     subscriptions = budget.subscriptions // max(len(workloads), 1)
     share = Budget(subscriptions, budget.edges // max(n_overlays, 1), budget.names)
     fitting = [_section(s, share) if _has_lists(s) else s for s in sections]
+    fitting = [_deployment(s, share) if s["kind"] == "deployment" else s for s in fitting]
     return {**document, "sections": fitting}
+
+
+def _deployment(section: dict[str, Any], budget: Budget) -> dict[str, Any]:
+    """Leave the topics of each link out if there are too many in all."""
+    if sum(link["n_topics"] for link in section["links"]) <= budget.names:
+        return section
+    return {**section, "links": [{**link, "topics": None} for link in section["links"]]}
 
 
 def _has_lists(section: dict[str, Any]) -> bool:
