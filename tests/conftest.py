@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
 os.environ["MESHWRIGHT_CLASS_ARCHIVE"] = "off"  # its own tests use it
 
-# Without the compiler the kernels are slow, and the draws are those of the run with it.
-N_DRAWS = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 100
+# Without the compiler the kernels are slow, and the draws are the first of the run with it.
+N_DRAWS = 10 if os.environ.get("NUMBA_DISABLE_JIT") else 100
 SHARED = settings(deadline=None, max_examples=N_DRAWS, suppress_health_check=list(HealthCheck))
 settings.register_profile("meshwright", SHARED, derandomize=True)
 # Fresh draws, by a seed of the command line: scripts/test --random, scripts/bench properties.

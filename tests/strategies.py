@@ -1,12 +1,22 @@
-"""Strategies shared by the property tests."""
+"""Strategies shared by the property tests, and how many examples they draw."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from meshwright.model.instance import Instance
 from tests.naive.limited import Rules
+
+PLAIN_PYTHON = bool(os.environ.get("NUMBA_DISABLE_JIT"))  # the kernels are not compiled
+SHARE_OF_DRAWS = 10  # without the compiler a draw takes about as many times as long
+
+
+def draws(count: int) -> settings:
+    """Return the settings of a test with so many draws, a tenth of them without the compiler."""
+    return settings(max_examples=max(5, count // SHARE_OF_DRAWS) if PLAIN_PYTHON else count)
 
 
 def interests(max_nodes: int = 7, max_topics: int = 6) -> st.SearchStrategy[dict[int, set[int]]]:

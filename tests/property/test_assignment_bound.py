@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from meshwright.content.bound import lower_bound
@@ -10,12 +10,13 @@ from tests.assignments import bounding_assignment, plain
 from tests.naive import assignment_check as naive
 from tests.naive.assignment_optimum import optimum
 from tests.problems import small_problems
+from tests.strategies import draws
 
 SLACK = 1e-9  # sums of floats
 
 
 @given(small_problems(5, 3, max_dimensions=2, with_density=True, trees=("one level",)))
-@settings(max_examples=150)
+@draws(150)
 def test_the_bound_is_at_most_the_optimum(problem):
     best = optimum(plain(problem))
     assume(best is not None)
@@ -23,7 +24,7 @@ def test_the_bound_is_at_most_the_optimum(problem):
 
 
 @given(small_problems(4, 3, max_dimensions=2, trees=("two levels",)))
-@settings(max_examples=100)
+@draws(100)
 def test_the_bound_of_two_levels_is_at_most_the_optimum(problem):
     best = optimum(plain(problem.with_limits(alpha=min(problem.alpha, 2))))
     assume(best is not None)
@@ -31,7 +32,7 @@ def test_the_bound_of_two_levels_is_at_most_the_optimum(problem):
 
 
 @given(small_problems(4, 3, max_dimensions=2, trees=("one level", "two levels")), st.data())
-@settings(max_examples=100)
+@draws(100)
 def test_the_optimum_is_at_most_every_feasible_answer(problem, data):
     problem = problem.with_limits(alpha=min(problem.alpha, 2))
     small = plain(problem)
@@ -48,7 +49,7 @@ def test_the_optimum_is_at_most_every_feasible_answer(problem, data):
 
 
 @given(small_problems(6, 4, with_density=True))
-@settings(max_examples=150)
+@draws(150)
 def test_latency_only_raises_the_bound_of_the_naive_twin(problem):
     reference = naive.bound(plain(problem))
     found = lower_bound(problem)

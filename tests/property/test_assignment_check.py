@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.content.check import check, is_covered
@@ -12,6 +12,7 @@ from meshwright.content.kernels.volume import union_volume
 from tests.assignments import assignments, plain, plain_filters
 from tests.naive import assignment_check as naive
 from tests.problems import boxes, densities, small_problems
+from tests.strategies import draws
 
 
 def close(value: float, reference: float) -> bool:
@@ -19,7 +20,7 @@ def close(value: float, reference: float) -> bool:
 
 
 @given(small_problems(6, 4, with_density=True).flatmap(assignments))
-@settings(max_examples=200)
+@draws(200)
 def test_the_checker_counts_what_its_naive_twin_counts(assignment):
     ref = naive.violations(
         plain(assignment.problem), assignment.broker.tolist(), plain_filters(assignment)
@@ -32,7 +33,7 @@ def test_the_checker_counts_what_its_naive_twin_counts(assignment):
 
 
 @given(small_problems(6, 4, with_density=True).flatmap(assignments))
-@settings(max_examples=100)
+@draws(100)
 def test_measures_equal_their_naive_twins(assignment):
     problem = plain(assignment.problem)
     measures = assignment.measures
@@ -64,7 +65,7 @@ def some_boxes(most: int) -> st.SearchStrategy[list[naive.Box]]:
 
 
 @given(some_boxes(1), some_boxes(5))
-@settings(max_examples=300)
+@draws(300)
 def test_a_box_is_covered_when_each_of_its_points_is(small, large):
     (low, high), around = small[0], [(list(box[0]), list(box[1])) for box in large]
     assert is_covered(list(low), list(high), around) == naive.inside(small, large)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from meshwright.content.methods.registry import METHODS, assign
 from tests.assignments import plain, plain_filters
 from tests.naive import assignment_check as naive
 from tests.naive.assignment_optimum import optimum
 from tests.problems import small_problems
+from tests.strategies import draws
 
 SLACK = 1e-9  # sums of floats
 
@@ -20,7 +21,7 @@ ANY_PROBLEM = sorted(set(METHODS) - {"slp-paper"})
 
 @pytest.mark.parametrize("method", ANY_PROBLEM)
 @given(problem=small_problems(4, 3, max_dimensions=2, trees=("one level", "two levels")))
-@settings(max_examples=25)
+@draws(25)
 def test_bound_optimum_and_every_feasible_answer_stand_in_this_order(method, problem):
     problem = problem.with_limits(alpha=min(problem.alpha, 2))
     assignment = assign(problem, method)
@@ -33,7 +34,7 @@ def test_bound_optimum_and_every_feasible_answer_stand_in_this_order(method, pro
 
 @pytest.mark.parametrize("method", ANY_PROBLEM)
 @given(problem=small_problems(8, 4, with_density=True))
-@settings(max_examples=25)
+@draws(25)
 def test_answers_break_nothing_but_what_cannot_be_kept(method, problem):
     assignment = assign(problem, method)
     found = naive.violations(plain(problem), assignment.broker.tolist(), plain_filters(assignment))

@@ -2,15 +2,15 @@
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.overlay import design
 from tests.naive.optimum import best_by_degree, best_by_edges, useful_pairs
 from tests.naive.overlays import tcc
-from tests.strategies import instance_of, interests
+from tests.strategies import draws, instance_of, interests
 
-SOME = settings(max_examples=60)
+SOME = draws(60)
 SMALL = interests(5, 5)
 
 

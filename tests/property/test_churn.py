@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
@@ -15,8 +15,9 @@ from meshwright.smallworld import churn
 from meshwright.smallworld.routing.kernels.publications import DELIVERIES, MISSED
 from meshwright.smallworld.routing.protocols import ROUTINGS, router
 from tests.naive.small_worlds import phases
+from tests.strategies import draws
 
-SOME = settings(max_examples=60)
+SOME = draws(60)
 METHODS = [
     ("sl", {}),
     ("s", {"fingers": "chord"}),

@@ -1,17 +1,17 @@
 """What depends on one node, against counting paths without it."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.dependence import lost_without
 from tests.naive import limited
 from tests.property.test_limited_twins import restrictions_of
-from tests.strategies import instance_of, interests, rules_for
+from tests.strategies import draws, instance_of, interests, rules_for
 
 
-@settings(max_examples=80)
+@draws(80)
 @given(case=interests(7, 3).flatmap(rules_for), some=st.randoms(use_true_random=False))
 def test_the_deliveries_that_depend_on_a_node_are_those_without_a_path_past_it(case, some):
     interest, rules = case

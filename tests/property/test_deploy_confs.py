@@ -6,7 +6,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.deploy import Conf, plan, read_conf, restart_order, validate, write_conf
@@ -15,6 +15,7 @@ from meshwright.errors import InputError
 from meshwright.patterns.filters import PatternIndex, covers, meet
 from tests.deploying import brokers_of, deployed, overlay_of
 from tests.naive import deployment as naive
+from tests.strategies import draws
 
 PATTERNS = ["a", "a/b", "a/c", "b/c", "a/b/c", "#", "+", "a/#", "a/+", "+/b", "+/c", "+/+", "+/b/#"]
 LEVELS = ["a", "b", "c", "other"]
@@ -75,7 +76,7 @@ def written(wanted, place: Path, **options) -> Path:
     return deployed(overlay, place, inventory, **options)
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(wishes(), st.sampled_from(["shallow", "balanced"]))
 def test_every_name_travels_over_a_forest_to_all_who_want_it(drawn, tree):
     wanted, published = drawn
@@ -92,7 +93,7 @@ def test_every_name_travels_over_a_forest_to_all_who_want_it(drawn, tree):
             assert wanting <= arrivals(edges, publisher), name
 
 
-@settings(max_examples=150)
+@draws(150)
 @given(wishes(), st.data(), st.sampled_from(["shallow", "balanced"]))
 def test_relays_complete_any_connected_overlay(drawn, data, tree):
     wanted, published = drawn
@@ -155,7 +156,7 @@ def mixed(old: Conf, new: Conf, state: dict[str, str]) -> Conf:
     return Conf(new.path, replace(new.plan, routes=()), running)
 
 
-@settings(max_examples=100)
+@draws(100)
 @given(wishes(), wishes(), st.sampled_from(["shallow", "balanced"]))
 def test_no_state_on_the_way_to_a_new_plan_has_a_cycle(one, other, tree):
     with tempfile.TemporaryDirectory() as place:

@@ -3,12 +3,13 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.deploy import Broker, check_installed, merge, plan, read_plan, write_conf
 from meshwright.errors import CheckError, InputError
 from tests.deploying import overlay_of
+from tests.strategies import draws
 
 HASH = "$7$101$AAAAAAAAAAAAAAAA$AAAA"
 MAIN = [
@@ -66,7 +67,7 @@ def is_part(lines, whole) -> bool:
     return all(line in rest for line in lines)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(texts(MAIN), texts(RIGHTS), texts(USERS), st.booleans())
 def test_the_operators_lines_survive_two_plans(main, rights, users, users_first):
     with tempfile.TemporaryDirectory() as directory:

@@ -1,7 +1,7 @@
 """Level by level, every edge is a best one of its time, whatever is kept of a row."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
@@ -9,9 +9,9 @@ from meshwright.overlay.greedy.level_order import level_edges, open_local_scan
 from meshwright.overlay.greedy.rule import Rule
 from tests.naive.legal_runs import first_wrong, is_over
 from tests.naive.overlays import degrees, gain, pairs
-from tests.strategies import instance_of, interests
+from tests.strategies import draws, instance_of, interests
 
-SOME = settings(max_examples=120)
+SOME = draws(120)
 ROOMS = st.sampled_from([1, 2, 4, 16])
 
 

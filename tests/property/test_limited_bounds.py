@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from meshwright.overlay.bounds import find_bounds, links_needed
 from meshwright.overlay.greedy.key_order import greedy_edges
@@ -10,9 +10,9 @@ from meshwright.overlay.greedy.rule import Rule
 from tests.naive import limited
 from tests.naive.overlays import degrees
 from tests.property.test_limited_twins import restrictions_of
-from tests.strategies import instance_of, interests, rules_for
+from tests.strategies import draws, instance_of, interests, rules_for
 
-SOME = settings(max_examples=60)
+SOME = draws(60)
 SMALL = interests(4, 4).flatmap(rules_for)
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from meshwright.overlay import design
@@ -13,9 +13,9 @@ from meshwright.overlay.greedy.key_order import Options, greedy_edges, is_dense
 from meshwright.overlay.greedy.rule import Rule
 from meshwright.runtime import threads
 from tests.naive import links, overlays
-from tests.strategies import instance_of, interests
+from tests.strategies import PLAIN_PYTHON, draws, instance_of, interests
 
-SOME = settings(max_examples=150)
+SOME = draws(150)
 EDGE_CASES = [
     {},
     {0: set()},
@@ -168,7 +168,7 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
     monkeypatch.setattr(threads, "SMALLEST", 16)  # so that both threads have something to do
     monkeypatch.setattr(key_order, "SMALLEST", 1)
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(0, 12, 120)
+    sizes = rng.integers(0, 12, 40 if PLAIN_PYTHON else 120)
     interest = {
         v: set(rng.choice(40, size, replace=False).tolist()) for v, size in enumerate(sizes)
     }
@@ -185,7 +185,8 @@ def test_every_path_gives_the_same_edges_where_the_twin_is_too_slow(rule, seed, 
 def test_dense_interests_give_the_same_edges_by_table_and_by_rows(rule):
     rng = np.random.default_rng(60)
     interest = {
-        v: set(rng.choice(200, rng.integers(1, 100), replace=False).tolist()) for v in range(60)
+        v: set(rng.choice(200, rng.integers(1, 100), replace=False).tolist())
+        for v in range(20 if PLAIN_PYTHON else 60)
     }
     instance = instance_of(interest, 200)
     rows, table = (

@@ -6,7 +6,7 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.overlay import design
@@ -21,10 +21,10 @@ from meshwright.smallworld.routing.simulate import new_draws, simulate_range
 from meshwright.smallworld.routing.trace import parents, sketch, trace
 from tests.naive import routing as naive
 from tests.naive.random_numbers import stream, uniform
-from tests.strategies import instance_of, interests
+from tests.strategies import draws, instance_of, interests
 from tests.worlds import N_TOPICS, DrawnWorld, fingers_by, long_way, near_end, worlds
 
-SOME = settings(max_examples=100)
+SOME = draws(100)
 CONVEYING = {"po": naive.po, "pal": naive.pal, "pie": naive.pie}
 MEETING = {"scribe": naive.scribe_parents, "iscribe": naive.iscribe_parents}
 MOST = 9  # nodes, and so topics, where each node has one of its own

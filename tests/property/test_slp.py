@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from meshwright.content.assignment import Assignment
@@ -17,13 +17,14 @@ from meshwright.content.subscribers import leaves_of, subscribers_of, unpack
 from meshwright.errors import InputError, SolverError
 from tests.naive import slp as naive
 from tests.problems import small_problems
+from tests.strategies import draws
 
 
 def kinds(assignment):
     return {violation.constraint for violation in assignment.report.violations}
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(small_problems())
 def test_every_answer_keeps_all_but_the_load_and_that_when_it_can(problem):
     for method in (slp, slp_leaves):
@@ -35,7 +36,7 @@ def test_every_answer_keeps_all_but_the_load_and_that_when_it_can(problem):
             assert assignment.bandwidth >= assignment.bound.value * (1 - 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(small_problems(max_leaves=6, trees=("two levels", "free")), st.sampled_from([0.0, 0.4, 1.0]))
 def test_a_child_is_in_time_if_the_share_of_its_leaves_is(problem, threshold):
     tree = problem.tree
@@ -84,7 +85,7 @@ def some_members(problem, rows):
     return table.rows.pick(np.asarray(rows, np.int64))
 
 
-@settings(max_examples=80, deadline=None)
+@draws(80)
 @given(small_problems(max_subscribers=10))
 def test_candidates_are_those_of_the_interval_scheme(problem):
     boxes, _ = plain(problem)
@@ -93,7 +94,7 @@ def test_candidates_are_those_of_the_interval_scheme(problem):
     assert all(any(naive.holds(outer, box) for outer in found) for box in boxes)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(small_problems(max_subscribers=8, max_leaves=3, trees=("one level",)), st.data())
 def test_the_program_has_the_value_of_the_papers(problem, data):
     """Cover rows without x, one column per set served, and rows added later change nothing."""
@@ -129,7 +130,7 @@ def test_the_program_has_the_value_of_the_papers(problem, data):
         assert fraction.value == pytest.approx(hard[0], rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(small_problems(max_subscribers=8, max_leaves=3, trees=("one level",)))
 def test_where_the_papers_algorithm_ends_so_does_ours_with_a_feasible_answer(problem):
     boxes, in_time = plain(problem)
@@ -147,7 +148,7 @@ def test_where_the_papers_algorithm_ends_so_does_ours_with_a_feasible_answer(pro
     assert slp(problem, seed=2).feasible
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(small_problems(max_subscribers=8, max_leaves=3, trees=("one level",)), st.data())
 def test_the_hard_program_has_the_papers_value_or_is_infeasible_with_it(problem, data):
     boxes, in_time = plain(problem)
@@ -168,7 +169,7 @@ def test_the_hard_program_has_the_papers_value_or_is_infeasible_with_it(problem,
         assert program.solve().value == pytest.approx(twin[0], rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(small_problems(max_subscribers=10, max_leaves=3, trees=("one level",)))
 def test_the_papers_algorithm_solves_the_twins_program_and_keeps_all_but_the_load(problem):
     """Samples of so few are everyone, and clusters single subscribers: one program decides."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from meshwright.model.small_world import small_world
@@ -14,9 +14,9 @@ from meshwright.smallworld.greedy import (
 )
 from meshwright.smallworld.methods import chord_fingers, filled
 from tests.naive import small_worlds as naive
-from tests.strategies import instance_of, interests
+from tests.strategies import draws, instance_of, interests
 
-SOME = settings(max_examples=150, deadline=None)
+SOME = draws(150)
 EDGE_CASES = [
     {0: set()},
     {0: {0}},
