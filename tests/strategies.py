@@ -60,12 +60,15 @@ def rules_for(interest: dict[int, set[int]]) -> st.SearchStrategy:
         return st.just(set()) | st.sets(st.sampled_from(values)) if values else st.just(set())
 
     most = st.dictionaries(st.sampled_from(nodes), st.integers(0, 3)) if nodes else st.just({})
+    prices = st.sampled_from([0.0, 0.5, 2.0, 2.5, 10.0])  # few: ties are what matters
+    costs = st.dictionaries(st.sampled_from(pairs), prices) if pairs else st.just({})
     rules = st.builds(
         Rules,
         leaves=some(members),
         most=st.just({}) | most,
         forbidden=some(pairs),
         allowed=st.none() | some(pairs).map(lambda chosen: chosen or None),
+        cost=st.just({}) | costs,
     )
     return rules.map(lambda drawn: (interest, one_kind_of_list(drawn)))
 

@@ -3,11 +3,13 @@
 A leaf is (node, topic): the node takes part in the topic without carrying it for others. A topic
 lacks one join for each component of its carriers but one, and one for each leaf that has no link to
 a carrier. The gain of a link is the number of joins that are lacking without it and not with it.
+Of links that gain as much, the cheaper comes first, and those without a cost come last.
 """
 
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from math import inf
 
 from tests.naive.overlays import Edge, Interest, components, degrees
 
@@ -20,6 +22,7 @@ class Rules:
     most: dict[int, int] = field(default_factory=dict)
     forbidden: set[Edge] = field(default_factory=set)
     allowed: set[Edge] | None = None
+    cost: dict[Edge, float] = field(default_factory=dict)
 
     def admit(self, edges: list[Edge], u: int, v: int) -> bool:
         if (u, v) in self.forbidden or (self.allowed is not None and (u, v) not in self.allowed):
@@ -62,24 +65,24 @@ def gain(interest: Interest, rules: Rules, edges: list[Edge], u: int, v: int) ->
 
 
 def candidates(interest: Interest, rules: Rules, edges: list[Edge]):
-    """Yield (gain, larger degree, u, v) of the links that gain and are admitted."""
+    """Yield (gain, cost, larger degree, u, v) of the links that gain and are admitted."""
     degree = degrees(interest, edges)
     for u, v in combinations(sorted(interest), 2):
         if rules.admit(edges, u, v) and (g := gain(interest, rules, edges, u, v)) > 0:
-            yield g, max(degree[u], degree[v]), u, v
+            yield g, rules.cost.get((u, v), inf), max(degree[u], degree[v]), u, v
 
 
 def best_edge(interest: Interest, rules: Rules, edges: list[Edge], ties: str):
     found = candidates(interest, rules, edges)
-    keys = [(-g, larger if ties == "degree" else 0, u, v) for g, larger, u, v in found]
+    keys = [(-g, cost, larger if ties == "degree" else 0, u, v) for g, cost, larger, u, v in found]
     return min(keys, default=None)
 
 
 def least_degree_edge(interest: Interest, rules: Rules, edges: list[Edge]):
     top = max(degrees(interest, edges).values(), default=0)
     keys = [
-        (max(top, larger + 1), -g, larger, u, v)
-        for g, larger, u, v in candidates(interest, rules, edges)
+        (max(top, larger + 1), -g, cost, larger, u, v)
+        for g, cost, larger, u, v in candidates(interest, rules, edges)
     ]
     return min(keys, default=None)
 

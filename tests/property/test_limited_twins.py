@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from meshwright.model.overlay import Overlay, count_joins, gains_of
 from meshwright.overlay.greedy.key_order import Options, greedy_edges
-from meshwright.overlay.greedy.rule import Restrictions, Rule
+from meshwright.overlay.greedy.rule import PairCosts, Restrictions, Rule
 from meshwright.overlay.topics import topic_rows
 from tests.naive import limited
 from tests.naive.limited import Rules
@@ -38,7 +38,15 @@ def restrictions_of(interest, rules):
         max_links=most if rules.most else None,
         pairs=pairs if listed or rules.allowed is not None else None,
         only_listed=rules.allowed is not None,
+        costs=costs_of(rules),
     )
+
+
+def costs_of(rules):
+    if not rules.cost:
+        return None
+    pairs = np.array(sorted(rules.cost), dtype=np.int32).reshape(-1, 2)
+    return PairCosts(pairs, np.array([rules.cost[pair] for pair in sorted(rules.cost)]))
 
 
 def extreme_cases(test):
@@ -53,6 +61,9 @@ def extreme_cases(test):
         (crowd, Rules(allowed={(0, 1), (2, 3)}, leaves={(3, 1)}, most={0: 1})),
         (crowd, Rules(forbidden={(u, v) for u in range(5) for v in range(u + 1, 5)})),
         ({0: {0}, 1: {0}}, Rules(leaves={(0, 0), (1, 0)})),
+        (crowd, Rules(cost={(u, v): float(9 - u - v) for u in range(4) for v in range(u + 1, 5)})),
+        (crowd, Rules(cost={(3, 4): 7.0, (2, 4): 0.0})),  # the others have none
+        ({v: {v % 3, 3} for v in range(7)}, Rules(cost={(2, 5): 1.0, (4, 6): 2.0})),
     ]:
         test = example(case=(interest, rules))(test)
     return test
@@ -118,6 +129,12 @@ def test_larger_restricted_designs_are_the_same_on_every_path(method, seed):
         leaves={(v, t) for v in interest for t in interest[v] if rng.random() < 0.2},
         most={v: int(rng.integers(1, 8)) for v in interest if rng.random() < 0.5},
         forbidden={(u, v) for u in interest for v in interest if u < v and rng.random() < 0.3},
+        cost={
+            (u, v): float(rng.integers(0, 20))
+            for u in interest
+            for v in interest
+            if u < v and rng.random() < 0.9
+        },
     )
     instance, restrictions = instance_of(interest, 30), restrictions_of(interest, rules)
     found = [

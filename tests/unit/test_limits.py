@@ -147,8 +147,8 @@ def test_everything_wrong_with_links_is_said_at_once():
 
 
 def test_unknown_columns_are_refused():
-    with pytest.raises(InputError, match="has the column 'cost'; the columns are a, b, allowed"):
-        Links.from_rows([{"a": "a", "b": "b", "cost": 3}], ["a", "b"])
+    with pytest.raises(InputError, match="has the column 'price'; the columns are a, b, allowed"):
+        Links.from_rows([{"a": "a", "b": "b", "price": 3}], ["a", "b"])
 
 
 def test_the_digest_does_not_depend_on_the_order_of_rows():

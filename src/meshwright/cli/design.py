@@ -228,7 +228,11 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         ("average degree", f"{manifest['average_degree']:.2f}", "", ""),
         ("support", f"{support:.1%}", f"{best:.1%}", gap),
     ]
+    if (cost := manifest.get("cost")) is not None:
+        rows.append(("cost of links", show.number(cost), "", ""))
     show.print_table(("", "value", "bound", "gap"), rows)
+    if without := manifest.get("n_links_without_cost"):
+        print(f"links without a cost, which are not counted in it: {without:,}")
     print(publishers_line(manifest))
     print_limits(manifest)
     print_dependence(manifest)

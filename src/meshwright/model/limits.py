@@ -11,14 +11,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import nan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meshwright.errors import InputError
-from meshwright.runtime.arrays import Bools, Ints
+from meshwright.runtime.arrays import Bools, Floats, Ints
 from meshwright.storage.csv_files import raise_problems
+from meshwright.storage.digest import pack
 
 NO_LIMIT = 2**31 - 1  # links that no node reaches
 ROLES = ("hub", "relay", "leaf")
@@ -26,7 +28,8 @@ ALLOWED = ("no", "yes")
 DIALS = ("none", "u", "v", "both")  # who can open the connection of a pair u < v
 
 LIMIT_COLUMNS = ("node", "max_degree", "role")
-LINK_COLUMNS = ("a", "b", "allowed", "dial")
+LINK_COLUMNS = ("a", "b", "allowed", "dial", "cost")
+MOST_COST = 1e12  # beyond that, something is wrong
 
 Rows = Iterable[Mapping[str, Any]]
 Lines = Sequence[int] | None
@@ -97,15 +100,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Pairs of nodes that may or may not be linked, and who of them can open a connection."""
+    """Pairs of nodes that may or may not be linked, who can open a connection, and the cost."""
 
     pairs: Ints  # int32[n, 2], u < v, rising
     allowed: Ints  # int32[n], an index of ALLOWED, or -1 if it is not said
     dial: Ints  # int32[n], an index of DIALS, or -1 if it is not said: then both can
+    cost: Floats | None = None  # float64[n], NaN if it is not said; None if no cost is said
 
     def __post_init__(self) -> None:
         for name in ("pairs", "allowed", "dial"):
             object.__setattr__(self, name, _frozen(getattr(self, name)))
+        if self.cost is not None:
+            cost = np.array(self.cost, dtype=np.float64)
+            cost.flags.writeable = False
+            object.__setattr__(self, "cost", cost if not np.isnan(cost).all() else None)
 
     @property
     def only_listed(self) -> bool:
@@ -130,7 +138,25 @@ class Links:
     @property
     def digest(self) -> str:
         """The SHA-256 of the content, whatever the order of the rows was."""
-        return _digest(self.pairs, self.allowed, self.dial)
+        return _digest(self.pairs, self.allowed, self.dial, cost=self.cost)
+
+    def costs_of(self, edges: Ints) -> Floats:
+        """Return what each of some pairs u < v costs, NaN where it is not said.
+
+        Examples
+        --------
+        >>> links = Links.from_rows([{"a": "y", "b": "x", "cost": "2.5"}], ["x", "y", "z"])
+        >>> links.costs_of(np.array([[0, 1], [0, 2]])).tolist()
+        [2.5, nan]
+        """
+        found = np.full(len(edges), np.nan)
+        if self.cost is not None and len(edges):
+            known = pack(self.pairs[:, 0], self.pairs[:, 1])
+            wanted = pack(edges[:, 0], edges[:, 1])
+            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+            listed = known[at] == wanted
+            found[listed] = self.cost[at[listed]]
+        return found
 
     def diallers(self, u: int, v: int) -> tuple[int, ...]:
         """Return which of the two nodes can open a connection to the other.
@@ -151,9 +177,10 @@ class Links:
     def from_rows(
         cls, rows: Rows, names: Sequence[str], source: str = "links", lines: Lines = None
     ) -> Links:
-        """Return the links of rows with the columns a, b, and allowed or dial or both."""
+        """Return the links of rows with the columns a, b, and some of allowed, dial and cost."""
         ids = {name: i for i, name in enumerate(names)}
         found: dict[tuple[int, int], tuple[int, int, int]] = {}  # pair -> (line, allowed, dial)
+        costs: dict[tuple[int, int], float] = {}
         wrong: list[str] = []
         for line, row in _texts(rows, LINK_COLUMNS, source, lines):
             ends = [_node(row, end, ids, line, wrong) for end in ("a", "b")]
@@ -178,6 +205,7 @@ class Links:
                 )
                 continue
             found[pair] = (line, allowed, dial)
+            costs[pair] = _cost(row, line, wrong)
         if any(allowed == 1 for _, allowed, _ in found.values()):
             wrong += [
                 f"line {line}: allowed is empty; where a row says yes, only such rows are "
@@ -188,7 +216,8 @@ class Links:
         raise_problems(f"{source} cannot be used", wrong)
         rows_by_pair = sorted((*pair, *found[pair][1:]) for pair in found)
         columns = np.array(rows_by_pair, dtype=np.int64).reshape(-1, 4)
-        return cls(_frozen(columns[:, :2]), _frozen(columns[:, 2]), _frozen(columns[:, 3]))
+        cost = np.array([costs[pair] for pair in sorted(found)], dtype=np.float64)
+        return cls(_frozen(columns[:, :2]), _frozen(columns[:, 2]), _frozen(columns[:, 3]), cost)
 
 
 def _texts(
@@ -232,15 +261,29 @@ def _choice(
     return choices.index(value)
 
 
+def _cost(row: Mapping[str, str], line: int, wrong: list[str]) -> float:
+    """Return the cost of a row, NaN if the cell is empty."""
+    text = row.get("cost", "")
+    try:
+        value = float(text) if text else nan
+    except ValueError:
+        value = -1.0
+    if text and not 0 <= value <= MOST_COST:
+        wrong.append(f"line {line}: cost is {text!r}; give a number from 0 to {MOST_COST:g}")
+    return value
+
+
 def _frozen(array: npt.NDArray[Any]) -> Ints:
     copy = np.array(array, dtype=np.int32)
     copy.flags.writeable = False
     return copy
 
 
-def _digest(*arrays: Ints) -> str:
+def _digest(*arrays: Ints, cost: Floats | None = None) -> str:
     whole = hashlib.sha256()
     for array in arrays:
         whole.update(json.dumps(array.shape).encode())
         whole.update(np.asarray(array, "<i4").tobytes())
+    if cost is not None:  # without costs the digest is what it was before there were any
+        whole.update(np.where(np.isnan(cost), -1.0, cost).astype("<f8").tobytes())
     return whole.hexdigest()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, frozen
 from meshwright.model.limits import Limits, Links
-from meshwright.runtime.arrays import Bools, Ints, Longs
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.storage.digest import pack
 
 if TYPE_CHECKING:
@@ -104,6 +104,13 @@ class Overlay:
         return 2 * self.n_edges / self.instance.n_nodes if self.instance.n_nodes else 0.0
 
     @property
+    def link_costs(self) -> Floats | None:
+        """What each link costs, NaN where it is not said; None if no cost was given."""
+        if self.links is None or self.links.cost is None:
+            return None
+        return self.links.costs_of(self.edges)
+
+    @property
     def components(self) -> Ints:
         """The number of components of each topic's sub-overlay, from the edges alone.
 
@@ -159,7 +166,7 @@ class Overlay:
     def to_networkx(self) -> Any:
         """Return the overlay as a NetworkX graph: nodes by name, `rank` and `gain` of each link.
 
-        Needs the package networkx.
+        Links have a `cost` where one was given. Needs the package networkx.
         """
         try:
             import networkx as nx
@@ -167,8 +174,11 @@ class Overlay:
             raise InputError("to_networkx needs networkx: pip install networkx.") from error
         graph = nx.Graph(method=self.method)
         graph.add_nodes_from(self.instance.node_names)
+        costs = self.link_costs
         for rank, (u, v) in enumerate(self.edge_list(names=True)):
             graph.add_edge(u, v, rank=rank, gain=int(self.gains[rank]))
+            if costs is not None and not np.isnan(costs[rank]):
+                graph.edges[u, v]["cost"] = float(costs[rank])
         return graph
 
     def certificate(self) -> dict[str, Any]:

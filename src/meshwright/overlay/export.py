@@ -6,6 +6,7 @@ names in one place where it can be tested.
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from math import isnan
 from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
@@ -25,29 +26,38 @@ def export(overlay: Overlay, out: str | Path, *, to: str, force: bool = False) -
     return target
 
 
-def _rows(overlay: Overlay) -> Iterator[tuple[str, str, int, int]]:
-    names = overlay.instance.node_names
+def _rows(overlay: Overlay) -> Iterator[tuple[int, int, dict[str, float]]]:
+    """Yield the ends of each link and its rank, gain, and cost if it is known."""
+    costs = overlay.link_costs
     for rank, (u, v) in enumerate(overlay.edges.tolist()):
-        yield names[u], names[v], rank, int(overlay.gains[rank])
+        facts: dict[str, float] = {"rank": rank, "gain": int(overlay.gains[rank])}
+        if costs is not None and not isnan(costs[rank]):
+            facts["cost"] = float(costs[rank])
+        yield u, v, facts
 
 
 def _write_csv(file: TextIO, overlay: Overlay) -> None:
-    writer = csv.writer(file)
-    writer.writerow(("u", "v", "rank", "gain"))
-    writer.writerows(_rows(overlay))
+    names = overlay.instance.node_names
+    columns = ["u", "v", "rank", "gain", *(["cost"] if overlay.link_costs is not None else [])]
+    writer = csv.DictWriter(file, columns, restval="")
+    writer.writeheader()
+    writer.writerows({"u": names[u], "v": names[v], **facts} for u, v, facts in _rows(overlay))
 
 
 def _write_graphml(file: TextIO, overlay: Overlay) -> None:
     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
     file.write('<key id="name" for="node" attr.name="name" attr.type="string"/>\n')
-    for attribute in ("rank", "gain"):
-        file.write(f'<key id="{attribute}" for="edge" attr.name="{attribute}" attr.type="int"/>\n')
+    types = {"rank": "int", "gain": "int"}
+    if overlay.link_costs is not None:
+        types["cost"] = "double"
+    for name, type_ in types.items():
+        file.write(f'<key id="{name}" for="edge" attr.name="{name}" attr.type="{type_}"/>\n')
     file.write('<graph edgedefault="undirected">\n')
     for i, name in enumerate(overlay.instance.node_names):
         file.write(f'<node id="n{i}"><data key="name">{escape(name)}</data></node>\n')
-    for rank, (u, v) in enumerate(overlay.edges.tolist()):
-        data = f'<data key="rank">{rank}</data><data key="gain">{overlay.gains[rank]}</data>'
+    for u, v, facts in _rows(overlay):
+        data = "".join(f'<data key="{name}">{value}</data>' for name, value in facts.items())
         file.write(f'<edge source="n{u}" target="n{v}">{data}</edge>\n')
     file.write("</graph>\n</graphml>\n")
 
@@ -56,8 +66,10 @@ def _write_dot(file: TextIO, overlay: Overlay) -> None:
     file.write("graph overlay {\n")
     for name in overlay.instance.node_names:
         file.write(f"  {_quoted(name)};\n")
-    for u, v, rank, gain in _rows(overlay):
-        file.write(f"  {_quoted(u)} -- {_quoted(v)} [rank={rank}, gain={gain}];\n")
+    names = overlay.instance.node_names
+    for u, v, facts in _rows(overlay):
+        listed = ", ".join(f"{name}={value}" for name, value in facts.items())
+        file.write(f"  {_quoted(names[u])} -- {_quoted(names[v])} [{listed}];\n")
     file.write("}\n")
 
 

@@ -3,6 +3,7 @@
 Each is there only if it was given; `leaves` lists who takes part in a topic without carrying it.
 """
 
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,16 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, damaged
 from meshwright.model.instance import Instance
-from meshwright.model.limits import ALLOWED, DIALS, NO_LIMIT, ROLES, Limits, Links
+from meshwright.model.limits import ALLOWED, DIALS, MOST_COST, NO_LIMIT, ROLES, Limits, Links
 from meshwright.model.overlay import Overlay
-from meshwright.overlay.restricted import ignored_by_bounds, restrictions_of
-from meshwright.runtime.arrays import Bools, Ints
+from meshwright.overlay.restricted import costs_of, ignored_by_bounds, restrictions_of
+from meshwright.runtime.arrays import Bools, Floats, Ints
 from meshwright.storage import Manifest, read_table
 from meshwright.storage.digest import pack
 
 
 def limit_tables(overlay: Overlay) -> dict[str, pa.Table]:
-    """Return the tables `leaves`, `limits` and `links` of an overlay, those that it needs."""
+    """Return the tables `leaves`, `limits`, `links` and `costs`, those that an overlay needs."""
     tables: dict[str, pa.Table] = {}
     if overlay.carries is not None:
         leaf = ~overlay.carries
@@ -45,6 +46,9 @@ def limit_tables(overlay: Overlay) -> dict[str, pa.Table]:
                 "dial": _words(links.dial, DIALS),
             }
         )
+        if (costs := costs_of(links)) is not None:
+            u, v = costs.pairs.T
+            tables["costs"] = pa.table({"u": u, "v": v, "cost": costs.values})
     return tables
 
 
@@ -56,10 +60,20 @@ def limit_facts(overlay: Overlay) -> dict[str, Any]:
     for name, given in (("limits", overlay.limits), ("links", overlay.links)):
         if given is not None:
             facts[f"{name}_digest"] = given.digest
+    facts |= cost_facts(overlay)
     if facts and overlay.bounds is not None:
         restrictions = restrictions_of(overlay.carries, overlay.limits, overlay.links)
         facts["bounds_ignore"] = ignored_by_bounds(restrictions)
     return facts
+
+
+def cost_facts(overlay: Overlay) -> dict[str, Any]:
+    """Return what the links cost together, and how many have no cost; nothing if none is said."""
+    costs = overlay.link_costs
+    if costs is None:
+        return {}
+    known = costs[~np.isnan(costs)]
+    return {"cost": fsum(known.tolist()), "n_links_without_cost": len(costs) - len(known)}
 
 
 def read_limit_tables(
@@ -91,8 +105,24 @@ def read_limit_tables(
         allowed = _numbers(manifest, table, "links", "allowed", ALLOWED)
         if not (pairs[:, 0] < pairs[:, 1]).all():
             raise _damaged(manifest, "links", "a pair is not given as u < v")
-        links = Links(pairs, allowed, _numbers(manifest, table, "links", "dial", DIALS))
+        dial = _numbers(manifest, table, "links", "dial", DIALS)
+        links = Links(pairs, allowed, dial, _read_costs(manifest, pairs, instance.n_nodes))
     return carries, limits, links
+
+
+def _read_costs(manifest: Manifest, pairs: Ints, n_nodes: int) -> Floats | None:
+    """Return the costs of the listed pairs, NaN for those that have none."""
+    if "costs" not in manifest.rows:
+        return None
+    table = read_table(manifest, "costs")
+    priced = _nodes(manifest, table, "costs", ("u", "v"), n_nodes)
+    values = table.column("cost").to_numpy()
+    known, wanted = pack(pairs[:, 0], pairs[:, 1]), pack(priced[:, 0], priced[:, 1])
+    if not np.isin(wanted, known).all() or not ((values >= 0) & (values <= MOST_COST)).all():
+        raise _damaged(manifest, "costs", "it has other pairs than links, or costs below 0")
+    costs = np.full(len(pairs), np.nan)
+    costs[np.searchsorted(known, wanted)] = values
+    return costs
 
 
 def limit_findings(manifest: Manifest, overlay: Overlay) -> list[str]:
@@ -114,7 +144,8 @@ def limit_findings(manifest: Manifest, overlay: Overlay) -> list[str]:
             f"{names[u]!r} - {names[v]!r} is linked and may not be"
             for u, v in overlay.edges[stray].tolist()
         ]
-    claimed = {name: manifest.get(name) for name in ("limits_digest", "links_digest", "n_leaves")}
+    named = ("limits_digest", "links_digest", "n_leaves", "cost", "n_links_without_cost")
+    claimed = {name: manifest.get(name) for name in named}
     real = {**dict.fromkeys(claimed), **limit_facts(overlay)}
     wrong += [
         f"the manifest says {name} is {value}; it is {real[name]}"

@@ -14,7 +14,7 @@ from meshwright.overlay.bounds import links_needed
 from meshwright.overlay.carriers import settle_carriers
 from meshwright.overlay.greedy.kernels.exclusions import is_excluded
 from meshwright.overlay.greedy.key_order import greedy_edges
-from meshwright.overlay.greedy.rule import Engine, Restrictions
+from meshwright.overlay.greedy.rule import Engine, PairCosts, Restrictions
 from meshwright.overlay.kernels.bounds import NO_PARTNER
 from meshwright.overlay.methods import METHODS, RESTRICTABLE
 from meshwright.runtime.arrays import Bools
@@ -51,12 +51,23 @@ def restrictions_of(
     carries: Bools | None, limits: Limits | None, links: Links | None
 ) -> Restrictions:
     """Return restrictions with who carries topics settled, as an overlay has them."""
+    # Links may say no more than who can dial, or what pairs cost.
+    decides = links is not None and (links.only_listed or len(links.forbidden) > 0)
     return Restrictions(
         carries,
         max_links=limits.max_degree if limits is not None and limits.has_caps else None,
-        pairs=None if links is None else links.restricting,
+        pairs=links.restricting if links is not None and decides else None,
         only_listed=links is not None and links.only_listed,
+        costs=None if links is None else costs_of(links),
     )
+
+
+def costs_of(links: Links) -> PairCosts | None:
+    """Return what pairs cost, None if no cost is said."""
+    if links.cost is None:
+        return None
+    known = ~np.isnan(links.cost)
+    return PairCosts(links.pairs[known], links.cost[known])
 
 
 def read_limits(given: LimitsGiven, instance: Instance) -> Limits | None:

@@ -63,6 +63,26 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "topic_sizes": topic_sizes(topics),
         "picture": picture(overlay),
         "traffic": traffic_facts(overlay),
+        "cost": cost_facts(overlay),
+    }
+
+
+def cost_facts(overlay: Overlay) -> dict[str, Any] | None:
+    """Return what the links cost, in the order of the links, and the dearest; None if unknown."""
+    costs = overlay.link_costs
+    if costs is None:
+        return None
+    names, known = overlay.instance.node_names, ~np.isnan(costs)
+    dearest = np.argsort(np.where(known, -costs, np.inf), kind="stable")[:MOST_BUSIEST]
+    return {
+        "total": short(costs[known].sum()),
+        "n_unknown": int(np.count_nonzero(~known)),
+        "of_links": [short(cost) if cost >= 0 else None for cost in costs.tolist()],
+        "dearest": [
+            {"ends": [names[v] for v in overlay.edges[i].tolist()], "cost": short(costs[i])}
+            for i in dearest.tolist()
+            if known[i]
+        ],
     }
 
 

@@ -180,6 +180,8 @@ def _section(section: dict[str, Any], budget: Budget) -> dict[str, Any]:
         if with_nodes and len(overlay["edges"]) <= budget.edges:
             one, other = overlay["edges"].T.tolist()
             fitting["edges"] = {"one": one, "other": other}
+        elif overlay["cost"] is not None:
+            fitting["cost"] = {**overlay["cost"], "of_links": None}
         if not with_topics:
             fitting["topics"] = None
         if not with_nodes:

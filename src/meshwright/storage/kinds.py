@@ -147,6 +147,7 @@ KINDS = {
             "leaves": "node int, topic int",
             "limits": "node int, max_degree int?, role string?",
             "links": "u int, v int, allowed string?, dial string?",
+            "costs": "u int, v int, cost double",
             "ring": "position int, node int",
             "fingers": "node int, phase int, finger int",
         },

@@ -1,8 +1,9 @@
 """The greedy engine in key order, in this process: each edge is the best of all pairs.
 
-Pairs are ordered by gain, larger degree and ids, so ties are settled. Where interests are dense, a
-table keeps the gains of all pairs; otherwise rows keep a few partners of each node. The edges are
-the same. Restricted runs go by rows; where pairs are excluded, down to the last pair that gains.
+Pairs are ordered by gain, cost if they have one, larger degree and ids, so ties are settled. Where
+interests are dense, a table keeps the gains of all pairs; otherwise rows keep a few partners of
+each node. The edges are the same. Restricted runs go by rows; where pairs are excluded or have
+costs, down to the last pair that gains.
 """
 
 from collections.abc import Callable
@@ -84,10 +85,11 @@ class _KeyOrderRun(GreedyRun):
         # The table knows neither excluded pairs nor carriers that are joined before the first edge.
         table = table and not restrictions.any
         ids = np.arange(n_nodes, dtype=np.int32) if table else rank_nodes(instance)
-        super().__init__(instance, ids, rule, on_progress, restrictions.leaf_node)
+        super().__init__(instance, ids, rule, on_progress, restrictions)
         self._exclusions = restrictions.exclusions(ids, self.run.degree)
-        # The last level does not know excluded pairs.
-        self._lowest_gain = 1 if restrictions.exclude_pairs else LOWEST_GAIN
+        # The last level knows neither excluded pairs nor costs.
+        by_rows = restrictions.exclude_pairs or restrictions.costs is not None
+        self._lowest_gain = 1 if by_rows else LOWEST_GAIN
         self._options = options
         self._largest = int(np.diff(instance.indptr).max(initial=0))
         components = self.run.components

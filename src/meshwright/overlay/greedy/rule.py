@@ -7,6 +7,7 @@ that line is a `Rule`: how ties are settled, and which degrees may be reached wh
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import copy_rows, new_components
 from meshwright.model.kernels.leaves import join_carriers
+from meshwright.overlay.greedy.kernels.costs import Costs, no_costs, rank_costs
 from meshwright.overlay.greedy.kernels.exclusions import (
     Exclusions,
     exclude_by_limits,
@@ -26,7 +28,7 @@ from meshwright.overlay.greedy.kernels.idle_edges import (
     with_room,
 )
 from meshwright.overlay.greedy.kernels.run import N_EDGES, NO_LIMIT, STOP, Run
-from meshwright.runtime.arrays import Bools, Ints, Longs
+from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.runtime.progress import OnProgress
 
 Edges = tuple[Ints, Ints]  # int32[n_edges, 2] in the order added, and int32[n_edges]: their gains
@@ -44,14 +46,22 @@ class Rule:
     idle_edges: bool = False  # with rising_cap: fill up each phase with edges of gain 0
 
 
+class PairCosts(NamedTuple):
+    """What pairs cost; those that are not listed have no cost and come last among equals."""
+
+    pairs: Ints  # int32[n, 2], node ids
+    values: Floats  # float64[n]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Restrictions:
-    """What a run must obey besides its rule: who carries topics, most links of nodes, pairs."""
+    """What a run must obey besides its rule: who carries topics, most links, pairs, costs."""
 
     carries: Bools | None = None  # bool[n_subscriptions]; False: a leaf of the topic
     max_links: Ints | None = None  # int32[n_nodes]
     pairs: Ints | None = None  # int32[n, 2], the only pairs allowed, or forbidden ones
     only_listed: bool = False  # whether `pairs` are the only ones allowed
+    costs: PairCosts | None = None
     leaf_node: Ints | None = None  # of the last topics, once `carries` has been split off
 
     @property
@@ -62,7 +72,7 @@ class Restrictions:
     @property
     def any(self) -> bool:
         """Whether anything is restricted."""
-        return self.exclude_pairs or self.carries is not None
+        return self.exclude_pairs or self.carries is not None or self.costs is not None
 
     def exclusions(self, ids: Ints, degree: Ints | None = None) -> Exclusions:
         """Return the excluded pairs; `ids` are the nodes in the order that kernels number them.
@@ -79,6 +89,13 @@ class Restrictions:
         if self.pairs is not None:
             pairs = np.argsort(ids).astype(np.int32)[self.pairs]
         return exclude_by_limits(degree, most, pairs, only_listed=self.only_listed)
+
+    def pair_costs(self, ids: Ints) -> Costs:
+        """Return what pairs cost; `ids` are the nodes in the order that kernels number them."""
+        if self.costs is None:
+            return no_costs()
+        rank = np.argsort(ids).astype(np.int32)
+        return rank_costs(len(ids), rank[self.costs.pairs], self.costs.values)
 
 
 # A function that finds the edges of a rule: `greedy_edges`, or the levels on Spark.
@@ -108,12 +125,14 @@ class GreedyRun:
         ids: Ints,
         rule: Rule,
         on_progress: OnProgress = None,
-        leaf_node: Ints | None = None,
+        restrictions: Restrictions | None = None,
     ) -> None:
-        """Begin a run; `leaf_node` are the leaves of the last topics, as `split_leaves` made them.
+        """Begin a run; leaves are split off already, as `split_leaves` does.
 
         `ids` are the nodes in the order in which the engine numbers them.
         """
+        restrictions = restrictions or Restrictions()
+        leaf_node = restrictions.leaf_node
         if instance.n_subscriptions > np.iinfo(np.int32).max:
             raise InputError(
                 f"{instance.n_subscriptions:,} subscriptions are more than 2^31 - 1, the most that "
@@ -136,6 +155,7 @@ class GreedyRun:
             gains=np.empty(self.max_edges, dtype=np.int32),
             counts=np.zeros(2, dtype=np.int64),
             by_degree=rule.by_degree,
+            costs=restrictions.pair_costs(ids),
         )
         self._neighbours = new_neighbours(instance.n_nodes if rule.idle_edges else 0)
         self._idle: list[tuple[int, Ints]] = []  # (edges that gain before them, idle edges)

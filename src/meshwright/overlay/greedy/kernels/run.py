@@ -1,7 +1,8 @@
 """The state of one greedy run that both orders share; pairs of nodes, and heaps of pairs and rows.
 
 A pair has a key, gain << 32 | (NO_LIMIT - larger degree), larger is better; and a code,
-a << 32 | b with the instance's node ids a < b, smaller is better among equal keys.
+a << 32 | b with the instance's node ids a < b, smaller is better among equal keys. Where pairs have
+costs, their rank stands between gain and degree (`costs`).
 """
 
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.model.kernels.components import Components
+from meshwright.overlay.greedy.kernels.costs import Costs, cost_rank
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.compile import kernel
 
@@ -29,6 +31,7 @@ class Run(NamedTuple):
     gains: Ints  # int32[max_edges], the gain of each edge
     counts: Longs  # int64[2], [N_EDGES, STOP: the number of edges at which a kernel returns]
     by_degree: bool  # whether the lower degree decides between equal gains
+    costs: Costs  # of pairs; the lower one decides between equal gains, before the degree
 
 
 @kernel
@@ -51,7 +54,10 @@ def at_stop(run):
 def pair_key(run, gain, u, w):
     """Return the key of a pair with this gain at the current degrees. Reads only."""
     larger = max(run.degree[u], run.degree[w]) if run.by_degree else 0
-    return (np.int64(gain) << 32) | np.int64(NO_LIMIT - larger)
+    rest = np.int64(NO_LIMIT - larger)
+    if run.costs.some:
+        rest -= cost_rank(run.costs, u, w) << run.costs.shift
+    return (np.int64(gain) << 32) | rest
 
 
 @kernel
