@@ -23,7 +23,7 @@ METHOD_HELP = (
     "ring-per-topic, star, full-mesh, or a small world: sl, s, l, none."
 )
 LIMITS_HELP = "CSV: node, max_degree, role (hub, relay, leaf); gm, minmax, low, gpa, gpm."
-LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none); for the same methods."
+LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none), cost; for the same methods."
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 

@@ -14,6 +14,7 @@ from meshwright.deploy.installed import (
     USUAL_PLACE,
     Installed,
     InstalledBridge,
+    Rights,
     host_files,
     read_installed,
     read_rights,
@@ -26,6 +27,7 @@ from meshwright.patterns.filters import PatternIndex, covers, representative_nam
 
 INFLIGHT_QOS_2 = 1000
 CLIENT_ID = "mesh."
+PASSWORD = b"\nremote_password "
 LIMITS = {  # options that may stop a message, with the value that does not
     "message_size_limit": "0",
     "max_packet_size": "0",
@@ -59,7 +61,7 @@ def judge(
     if any(node == dialled for _, dialled in plan.links):
         _judge_listener(broker, installed, found)
         if broker.username:
-            _judge_users(broker, piece, installed, found)
+            _judge_users(plan, broker, piece, installed, found)
         else:
             _judge_anonymous(plan, broker, installed, found)
     return found
@@ -102,6 +104,12 @@ def _own_bridges(node: str, piece: Path, installed: Installed) -> Iterator[str]:
         yield f"{node!r}: '{installed.main}' includes {file} from {place}. Merge again."
     elif installed.files.read(ours[0]) != (piece / file).read_bytes():
         yield f"{node!r}: '{ours[0]}' is not the {file} of '{piece}'. Merge again."
+    for name in ours:
+        if PASSWORD in (installed.files.read(name) or b"") and installed.files.is_open(name):
+            yield (
+                f"{node!r}: '{name}' has the passwords of bridges, and anyone at that host may "
+                f"read it. Run chmod o= {name}"
+            )
     for option in installed.lost:
         yield (
             f"{node!r}: {option.where}, `{option.name}`, stands below an include_dir inside a "
@@ -189,8 +197,10 @@ def _judge_listener(broker: Broker, installed: Installed, found: Findings) -> No
         )
 
 
-def _judge_users(broker: Broker, piece: Path, installed: Installed, found: Findings) -> None:
-    """Judge the users and rights of bridges that dial a broker."""
+def _judge_users(
+    plan: Plan, broker: Broker, piece: Path, installed: Installed, found: Findings
+) -> None:
+    """Judge the users and rights of bridges that dial a broker, and of its own clients."""
     node, files = broker.node, installed.files
     settings = installed.security(broker.port)
     if settings.get("allow_anonymous") == "true":
@@ -210,6 +220,10 @@ def _judge_users(broker: Broker, piece: Path, installed: Installed, found: Findi
         if users.get(user) != planned[user]:
             known = "another password" if user in users else "no password"
             wrong.append(f"{node!r} has {known} for the user {user!r}. Merge again.")
+    if broker.username not in users and not by_plugin:
+        found.warnings.append(
+            f"{node!r} has no password for {broker.username!r}, the user of its own clients"
+        )
     if "acl_file" not in settings:
         wrong.append(f"{node!r} has no access list: bridges may use every topic. Merge again.")
         return
@@ -226,6 +240,7 @@ def _judge_users(broker: Broker, piece: Path, installed: Installed, found: Findi
                     f"{node!r} has a line about {topic!r} for {user!r}, the user of a bridge, "
                     "which the plan does not have. Remove it."
                 )
+    found.warnings += _own_clients(plan, broker, rights, needed.get(broker.username, ()))
     if rights.patterns:
         listed = ", ".join(topic for _, topic in rights.patterns[:5])
         found.warnings.append(
@@ -236,6 +251,21 @@ def _judge_users(broker: Broker, piece: Path, installed: Installed, found: Findi
         found.warnings.append(
             f"{node!r} has users without any right: {', '.join(map(repr, without[:5]))}"
         )
+
+
+def _own_clients(
+    plan: Plan, broker: Broker, rights: Rights, wanted: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Yield where a broker's own clients may do less than the plan has for them, or more."""
+    node, user = broker.node, broker.username
+    own = rights.users.get(user, [])
+    for right, topic in wanted:
+        if not _allows([*own, *rights.patterns], topic, GRANTED[right]):
+            yield f"{node!r} does not let {user!r}, the user of its own clients, use {topic!r}"
+    planned = _granted(wanted)
+    for topic, got in _granted(own).items():
+        if plan.lock_down and got - planned.get(topic, set()):
+            yield f"{node!r} lets {user!r} use {topic!r}, which --lock-down forbids"
 
 
 def _judge_anonymous(plan: Plan, broker: Broker, installed: Installed, found: Findings) -> None:

@@ -32,6 +32,7 @@ OF_BRIDGES = (
 BRIDGE_PREFIXES = ("bridge_", "local_", "notification_", "notifications_", "remote_")
 USUAL_PLACE = f"/etc/mosquitto/{CONFIGURATION}"
 DEFAULT_PORT = "1883"
+OPEN_TO_ALL = 0o007
 DIRECTIONS: dict[str, Direction] = {"both": "both", "out": "out", "in": "in"}
 
 
@@ -146,6 +147,11 @@ class Files:
         except OSError as error:
             raise InputError(f"'{self.path(name)}' cannot be read: {error.strerror}.") from error
 
+    def is_open(self, name: str) -> bool:
+        """Return whether a file that is there, and is not about to be written, is open to all."""
+        path = self.path(name)
+        return self.name(name) not in self.changes and path.exists() and is_open(path)
+
     def included(self, directory: str) -> list[str]:
         """Return the files of a directory that Mosquitto includes, in its order."""
         place = self.path(directory)
@@ -156,6 +162,11 @@ class Files:
                 (found.discard if content is None else found.add)(posixpath.basename(name))
         names = (name for name in found if name.endswith(".conf"))
         return [posixpath.join(full, name) for name in sorted(names, key=str.lower)]
+
+
+def is_open(path: Path) -> bool:
+    """Return whether others than a file's owner and group may read or write it."""
+    return bool(path.stat().st_mode & OPEN_TO_ALL)
 
 
 def host_files(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from meshwright.deploy.coexist import Findings, judge
 from meshwright.deploy.installed import (
+    OPEN_TO_ALL,
     Installed,
     host_files,
     read_installed,
@@ -135,6 +136,7 @@ def merged_files(
     """Return the files that change, by their names on the host, in the order to write them."""
     files, main = installed.files, installed.main
     included = installed.include_dirs
+    block_of(files.read(main) or b"", MESH)  # refuses damaged marks, also where nothing changes
     own = posixpath.join(posixpath.dirname(main), OWN_DIRECTORY)
     directory = files.name(included[0] if included else own)
     port = next(broker.port for broker in plan.brokers if broker.node == node)
@@ -280,7 +282,10 @@ def _ended(content: bytes) -> bytes:
 
 
 def write_change(change: FileChange, *, owner: tuple[int, int] | None = None) -> None:
-    """Replace a file at once; its mode and owner stay, a new one is readable by its owner only."""
+    """Replace a file at once; its mode and owner stay, a new one is readable by its owner only.
+
+    The file of bridges may hold passwords: nobody but its owner and group may read it afterwards.
+    """
     path = change.path.resolve()  # a link stays one
     if change.after is None:
         path.unlink(missing_ok=True)
@@ -291,6 +296,8 @@ def write_change(change: FileChange, *, owner: tuple[int, int] | None = None) ->
         if path.exists():
             state = path.stat()
             owner, mode = (state.st_uid, state.st_gid), state.st_mode & 0o7777
+            if path.name == BRIDGES_FILE:
+                mode &= ~OPEN_TO_ALL
         new = path.with_name(f".{path.name}.{os.getpid()}.new")
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
