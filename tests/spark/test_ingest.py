@@ -787,6 +787,23 @@ def test_more_names_than_ids_are_refused():
         refuse_too_many(2**31 - 1, "node")
 
 
+def test_names_are_checked_and_sorted_alike_wherever_they_are_numbered(spark, here, monkeypatch):
+    odd = ["caf\u00e9", "cafe\u0301", "Z", "a", "\u00fc", "\ud7ff", "\U0001f600", "\uffee", "a b"]
+    rows = [(name, f"t/{name}") for name in odd]
+    wrong = 'x,\ny,"\x01"\n' + f"{'long' * 20_000},t\n"
+    found = []
+    for limit in (names.HERE_ROWS, -1):
+        monkeypatch.setattr(names, "HERE_ROWS", limit)
+        manifest = ingest_one(spark, csv(MANY + rows) + wrong, max_rejected=0.5, force=True)
+        rejected = sorted(
+            (row["record"], row["reason"]) for row in read_table("w", "rejected").to_pylist()
+        )
+        facts = [manifest[name] for name in ("digest", "node_names_digest", "n_rejected")]
+        found.append((facts, rejected, list(Instance.load("w").node_names)))
+    assert found[0] == found[1]
+    assert found[0][0][2] == 3
+
+
 def test_ingest_refuses_more_names_than_ids_and_writes_nothing(spark, here, monkeypatch):
     monkeypatch.setattr(names, "MOST_IDS", 2)
     with pytest.raises(InputError, match=r"3 nodes are more than int32 ids can number \(2\)"):
@@ -808,7 +825,15 @@ def colliding_until(salt_that_works):
     return key
 
 
-def test_names_that_share_a_key_get_new_keys(spark, here, monkeypatch):
+@pytest.fixture(params=["here", "on Spark"])
+def numbering(request, monkeypatch):
+    """The two places where names are numbered; small inputs use the first."""
+    if request.param == "on Spark":
+        monkeypatch.setattr(names, "HERE_ROWS", -1)
+    return request.param
+
+
+def test_names_that_share_a_key_get_new_keys(spark, here, monkeypatch, numbering):
     for module in (names, stage):
         monkeypatch.setattr(module, "name_key", colliding_until(2))
     manifest = ingest_one(spark, f"{csv(MANY)}n,\n")
@@ -817,7 +842,7 @@ def test_names_that_share_a_key_get_new_keys(spark, here, monkeypatch):
     assert pairs_of() == set(MANY)
 
 
-def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch):
+def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch, numbering):
     for module in (names, stage):
         monkeypatch.setattr(module, "name_key", colliding_until(names.SALTS))
     with pytest.raises(SparkError, match="names share a 64-bit key under 8 salts"):
@@ -826,6 +851,7 @@ def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch):
 
 @pytest.mark.parametrize("undirected", [False, True])
 def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undirected):
+    monkeypatch.setattr(names, "HERE_ROWS", -1)
     monkeypatch.setattr(names, "PARTITION_NAMES", 50)  # or small inputs have one part
     rows = [(f"n{i * 37 % 701:03d}", f"n{i * i % 613:03d}") for i in range(3000)]
     write("s.edges", "".join(f"{a} {b}\n" for a, b in rows))

@@ -223,6 +223,8 @@ class _Run:
             self._stop_when_too_many(self.n_rejected)
             if written.n_subscriptions + self.n_publications == 0:
                 raise InputError(self._nothing_found())
+            if self.n_rejected == 0:
+                return  # an empty table needs no job
             self.rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
 
     def log_facts(self) -> dict[str, Any]:
@@ -264,7 +266,9 @@ class _Run:
         if self.kind == "edges":
             raw = raw.union(self.usable.select(F.col("topic").alias("name")))
         directory = self.stage.scratch(f"{what}-names{again}")
-        return number_names(raw, directory, what=what, partitions=self.partitions)
+        return number_names(
+            raw, directory, what=what, partitions=self.partitions, n_rows=self.n_records
+        )
 
     def _reject_badly_named(self, nodes: NameIds, topics: NameIds) -> None:
         """Move rows with a name that cannot be used from `usable` to `rejected`."""

@@ -19,9 +19,9 @@ from meshwright.model.publications import Publications
 from meshwright.runtime.arrays import Longs
 from meshwright.runtime.paths import uri
 from meshwright.runtime.tasks import Batches, read_task_results, write_task_result
-from meshwright.storage import Manifest, Staging, read_parts, workload_digest
+from meshwright.storage import Manifest, Staging, read_parts, workload_digest, write_table
 from meshwright.storage.digest import BLOCK, BLOCK_BITS, PairHasher, combine_reported, unpack
-from meshwright.workload.names import Names, digest_of_names
+from meshwright.workload.names import Names, digest_of_names, write_names
 
 PARTITION_ROWS = 4_000_000  # about 100 MB in the task that sorts them
 BATCH_ROWS = 262_144
@@ -34,7 +34,9 @@ PUBLISHED = "node int, topic int, rate double, bytes double"
 _ARROW_PUBLISHED = pa.schema(
     [("node", pa.int32()), ("topic", pa.int32()), ("rate", pa.float64()), ("bytes", pa.float64())]
 )
-REJECTED = "source string, record string, reason string"
+NOTHING_REJECTED = pa.table(
+    dict.fromkeys(("source", "record", "reason"), pa.array([], pa.string()))
+)
 
 
 class Written(NamedTuple):
@@ -151,15 +153,14 @@ def publish_workload(
     `facts` adds to the manifest and replaces the counts of `written`.
     """
     for column, names in (("node", nodes), ("topic", topics)):
-        names.frame.toDF(column, "name").write.parquet(uri(stage.table(f"{column}s")))
+        write_names(names, stage.table(f"{column}s"), column)
     if not stage.table("rejected").exists():
-        nothing = nodes.frame.sparkSession.createDataFrame([], REJECTED)
-        nothing.write.parquet(uri(stage.table("rejected")))
+        write_table(stage.table("rejected"), NOTHING_REJECTED)
     publications = Publications.none()
     if stage.table("publications").exists():
         publications = Publications.of_table(read_parts(stage.table("publications")))
-    node_names = digest_of_names(nodes.frame, partitions)
-    topic_names = node_names if topics is nodes else digest_of_names(topics.frame, partitions)
+    node_names = digest_of_names(nodes, partitions)
+    topic_names = node_names if topics is nodes else digest_of_names(topics, partitions)
     counts = (nodes.count, topics.count, written.n_subscriptions)
     digest = workload_digest(*counts, node_names, topic_names, written.digest)
     return stage.publish(
