@@ -18,6 +18,7 @@ from meshwright import cli
 
 FINE = (0, 1, 2)  # 3 is for what nobody foresaw, so here it is a failure
 INTERRUPTED = 130
+SWITCHES = ("MESHWRIGHT_CLASS_ARCHIVE", "MESHWRIGHT_SERVER")  # what outlives a command
 MOST_SECONDS = 120.0  # for a command that is not attacked with a signal
 
 
@@ -126,7 +127,7 @@ def started(*words: object) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "MESHWRIGHT_MEMORY": "1g", "MESHWRIGHT_CLASS_ARCHIVE": "off"},
+        env={**os.environ, "MESHWRIGHT_MEMORY": "1g", **dict.fromkeys(SWITCHES, "off")},
     ) as process:
         try:
             yield process

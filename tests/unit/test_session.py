@@ -93,17 +93,17 @@ def options_for(monkeypatch, **variables: str) -> list[str]:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return session._jvm_options([], small=True).split()
+    return session.jvm_options([], small=True).split()
 
 
 def test_few_rows_get_the_quick_compiler_and_one_collector_thread(monkeypatch, tmp_path):
     options = options_for(monkeypatch)
     assert {"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"} <= set(options)
-    assert "-XX:TieredStopAtLevel=1" not in session._jvm_options([], small=False)
-    few = session._settings(tmp_path, local=True, small=True)
+    assert "-XX:TieredStopAtLevel=1" not in session.jvm_options([], small=False)
+    few = session.session_settings(tmp_path, local=True, small=True)
     assert few["spark.sql.codegen.wholeStage"] == "false"
-    assert few["spark.sql.shuffle.partitions"] == str(machine.cpu_count())
-    assert "spark.sql.adaptive.enabled" not in session._settings(tmp_path, local=True)
+    assert few["spark.sql.shuffle.partitions"] == "1"
+    assert "spark.sql.adaptive.enabled" not in session.session_settings(tmp_path, local=True)
 
 
 @pytest.mark.parametrize("variable", session.JVM_VARIABLES)
@@ -115,7 +115,7 @@ def test_a_collector_of_the_user_is_left_alone(monkeypatch, variable):
 
 def test_local_settings_keep_to_this_machine_and_its_scratch_space(monkeypatch, tmp_path):
     monkeypatch.setenv("MESHWRIGHT_MEMORY", "3g")
-    settings = session._settings(tmp_path, local=True)
+    settings = session.session_settings(tmp_path, local=True)
     assert settings["spark.driver.memory"] == "3g"
     assert settings["spark.driver.bindAddress"] == "127.0.0.1"
     assert settings["spark.local.dir"] == str(tmp_path)
@@ -124,7 +124,7 @@ def test_local_settings_keep_to_this_machine_and_its_scratch_space(monkeypatch, 
 
 
 def test_a_cluster_keeps_its_own_partitions_and_addresses(tmp_path):
-    settings = session._settings(tmp_path, local=False)
+    settings = session.session_settings(tmp_path, local=False)
     assert "spark.sql.shuffle.partitions" not in settings
     assert "spark.driver.host" not in settings
     assert "spark.local.dir" not in settings
@@ -137,7 +137,7 @@ def test_scratch_space_of_dead_processes_is_removed_and_of_living_ones_kept(monk
     ended = f"meshwright-spark-{machine.process_name(2**22 + 1)[:-1]}-x"
     for name in (ours, elsewhere, ended, "somebody-else"):
         (tmp_path / name).mkdir()
-    session._sweep_dead_scratch()
+    session.sweep_dead_scratch()
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == sorted([ours, elsewhere, "somebody-else"])
 

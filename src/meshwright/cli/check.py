@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from typer import Argument, Option
 
 from meshwright.cli import app, show
-from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, start
+from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, run_on_spark
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from meshwright.overlay.check import Evaluation
+    from meshwright.runtime.progress import Progress
 
 DATASETS_HELP = (
     "Overlays, runs, assignments, workloads or configurations; overlays of one workload are "
@@ -38,8 +41,11 @@ def check(
         overlay = read_manifest(dataset, "overlay")
         find_input(overlay, "workload", workload)  # complain before Spark starts
         n_rows = overlay.rows.get("topics")  # Spark sees one for each
-        spark, progress = start(master, stage.N_STEPS, n_rows)
-        found = stage.check(spark, dataset, workload=workload, progress=progress)
+
+        def work(spark: SparkSession, progress: Progress) -> Evaluation:
+            return stage.check(spark, dataset, workload=workload, progress=progress)
+
+        found = run_on_spark(work, master, stage.N_STEPS, n_rows)
         show.print_result(dataset, found, print_evaluation, json=json)
         findings = found.findings
     show.raise_findings(f"'{dataset}' is not what its manifest claims", findings)

@@ -6,13 +6,13 @@ import atexit
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from subprocess import DEVNULL, Popen
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
@@ -45,6 +45,7 @@ Problem = Annotated[
 MASTER_HELP = "Spark master, or sc://host for Spark Connect. [default: this machine]"
 Master = Annotated[str | None, Option(envvar="SPARK_MASTER", metavar="URL", help=MASTER_HELP)]
 
+T = TypeVar("T")
 STARTING_QUIET = 0.5  # seconds before a command says that Spark starts
 
 
@@ -70,8 +71,11 @@ class Job:
 
         `n_rows` is about how many rows Spark will read, if that is known.
         """
-        spark, progress = start(self.master, n_steps, n_rows)
-        return stage(spark, out=self.out, **options, force=self.force, progress=progress)
+
+        def work(spark: SparkSession, progress: Progress) -> Any:
+            return stage(spark, out=self.out, **options, force=self.force, progress=progress)
+
+        return run_on_spark(work, self.master, n_steps, n_rows)
 
     def print(self, manifest: Manifest, show: Callable[[Path, Any], None]) -> None:
         """Print the manifest of the dataset as JSON or with `show`."""
@@ -95,17 +99,63 @@ def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def run_on_spark(
+    work: Callable[[SparkSession, Progress], T],
+    master: str | None,
+    n_steps: int,
+    n_rows: int | None = None,
+) -> T:
+    """Start Spark and return what a piece of work returns; `n_rows` as in `Job.on_spark`.
+
+    Few rows go to the warm server. If that fails, the work is done again without it: until it is
+    complete nothing of it can be seen.
+    """
+    from meshwright.runtime import warm
+
+    if warm.fits(master, n_rows):
+        try:
+            with _starting():
+                spark = warm.warm_session()
+            if spark is not None:
+                return work(spark, Progress(n_steps))
+        except warm.UnusableError as error:
+            _say_unusable(str(error))
+        except Exception as error:
+            reason = warm.leave_after(error)
+            if reason is None:
+                raise
+            _say_unusable(reason)
+        finally:
+            _prepare_at_exit()
+    return work(*start(master, n_steps, n_rows))
+
+
 def start(
     master: str | None, n_steps: int, n_rows: int | None = None
 ) -> tuple[SparkSession, Progress]:
     """Start Spark; return its session and the progress of a command of `n_steps` steps."""
-    with Progress(1, quiet_seconds=STARTING_QUIET).step("starting Spark"):
+    with _starting():
         from meshwright.runtime.session import share_of_tasks, spark_session
 
         spark = spark_session(master, n_rows=n_rows)
+    _prepare_at_exit()
+    return spark, Progress(n_steps, lambda: share_of_tasks(spark))
+
+
+def _starting() -> AbstractContextManager[None]:
+    return Progress(1, quiet_seconds=STARTING_QUIET).step("starting Spark")
+
+
+def _say_unusable(reason: str) -> None:
+    print(
+        f"note: the warm Spark server cannot be used ({reason}); this command starts Spark itself",
+        file=sys.stderr,
+    )
+
+
+def _prepare_at_exit() -> None:
     atexit.unregister(prepare_in_background)  # once, however many verbs this process runs
     atexit.register(prepare_in_background)
-    return spark, Progress(n_steps, lambda: share_of_tasks(spark))
 
 
 def prepare_in_background() -> None:

@@ -18,11 +18,14 @@ from meshwright.cli.options import (
     Seed,
     WorkloadPath,
     makes_dataset,
-    start,
+    run_on_spark,
 )
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from meshwright.runtime.progress import Progress
     from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
 
@@ -220,8 +223,11 @@ def stats(workload: WorkloadPath, master: Master = None, json: Json = False) -> 
     from meshwright.workload import statistics as stage
 
     n_rows = read_manifest(workload, "workload").rows.get("subscriptions")
-    spark, progress = start(master, stage.N_STEPS, n_rows)
-    found = stage.statistics(spark, workload, progress=progress)
+
+    def work(spark: SparkSession, progress: Progress) -> Statistics:
+        return stage.statistics(spark, workload, progress=progress)
+
+    found = run_on_spark(work, master, stage.N_STEPS, n_rows)
     show.print_result(workload, found, print_statistics, json=json)
 
 

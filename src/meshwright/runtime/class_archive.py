@@ -26,6 +26,7 @@ from meshwright.runtime.java import java_facts, require_java
 
 SWITCH = "MESHWRIGHT_CLASS_ARCHIVE"
 OFF = ("off", "no", "false", "0")
+RECIPE = 2  # counts up when other classes are recorded
 ROOM = 1 << 30  # bytes that must be free before an archive is made
 VERIFY_SECONDS = 120.0
 RETRY_DAYS = 7  # after which an attempt that failed is made again
@@ -55,7 +56,7 @@ def archive_path(java: Path) -> Path:
     from pyspark.version import __version__
 
     spark = _find_spark_home()
-    facts = repr([java_facts(java), str(spark), __version__])
+    facts = repr([java_facts(java), str(spark), __version__, RECIPE])
     code = hashlib.sha256(facts.encode()).hexdigest()[:12]
     return cache_directory() / f"spark-{__version__}-{code}.jsa"
 

@@ -32,7 +32,7 @@ def own_jvm(log: Path) -> None:
     def launch(conf: object = None) -> object:
         start: Any = java_gateway.launch_gateway
         with log.open("ab") as file:
-            return start(conf, {"stderr": file, "process_group": _group()})
+            return start(conf, {"stderr": file, "process_group": jvm_group()})
 
     vars(context)["launch_gateway"] = launch
     # It prints a traceback when the JVM ends before it.
@@ -54,9 +54,18 @@ def end_jvm() -> str:
     return class_path
 
 
+def connect_port() -> int:
+    """Return the port of the Spark Connect service in the JVM of this process."""
+    from pyspark import SparkContext
+
+    service = "org.apache.spark.sql.connect.service.SparkConnectService$"
+    jvm: Any = SparkContext._jvm
+    return int(getattr(getattr(jvm, service), "MODULE$").localPort())
+
+
 @functools.cache
-def _group() -> int:
-    """Return the id of the group, started at the first call."""
+def jvm_group() -> int:
+    """Return the id of the process group of JVMs, started at the first call; it ends with us."""
     leader = Popen(
         ["sh", "-c", LEADER], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, process_group=0
     )

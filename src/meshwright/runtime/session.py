@@ -42,6 +42,7 @@ SMALL_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.files.minPartitionNum": "1",  # a task costs more than it reads
 }
 
 
@@ -73,20 +74,20 @@ def spark_session(
     # The small JVM that puts Spark's command line together.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", f"{QUICK_COMPILER[0]} {ONE_COLLECTOR}")
     java = require_java()
-    _sweep_dead_scratch()
-    scratch = _new_scratch()
+    sweep_dead_scratch()
+    scratch = new_scratch()
     small = local and n_rows is not None and n_rows <= SMALL_ROWS
-    chosen = {**_settings(scratch, local=local, small=small), **(settings or {})}
+    chosen = {**session_settings(scratch, local=local, small=small), **(settings or {})}
     archive = class_archive.jvm_options(java)
     own_jvm(scratch / "spark.log")
     try:
-        session = _start(master, chosen, _jvm_options(archive, small=small))
+        session = _start(master, chosen, jvm_options(archive, small=small))
     except Exception as error:
         if not archive:
             raise _not_started(master, scratch, error) from error
         class_archive.discard(java)
         try:
-            session = _start(master, chosen, _jvm_options([], small=small))
+            session = _start(master, chosen, jvm_options([], small=small))
         except Exception as again:
             raise _not_started(master, scratch, again) from again
     ship_package(session, PACKAGE)
@@ -100,7 +101,7 @@ def ship_package(session: SparkSession, package: Path) -> None:
     if _imports_from_here(session):
         return
     # Spark serves the archive from its path for as long as the session lives.
-    session.addArtifacts(str(_package_archive(_new_scratch(), package)), pyfile=True)
+    session.addArtifacts(str(_package_archive(new_scratch(), package)), pyfile=True)
 
 
 def spark_log() -> Path | None:
@@ -152,7 +153,7 @@ def _not_started(master: str, scratch: Path, error: Exception) -> SparkError:
     )
 
 
-def _jvm_options(archive: Sequence[str], *, small: bool) -> str:
+def jvm_options(archive: Sequence[str], *, small: bool) -> str:
     """Return the options of Spark's JVM: a log without noise, and a quick start for few rows."""
     quiet = Path(__file__).with_name("log4j2.properties").as_uri()
     # A JVM writes warnings to stdout, where our results are.
@@ -164,7 +165,7 @@ def _jvm_options(archive: Sequence[str], *, small: bool) -> str:
     return " ".join([*options, *archive])
 
 
-def _settings(scratch: Path, *, local: bool, small: bool = False) -> dict[str, str]:
+def session_settings(scratch: Path, *, local: bool, small: bool = False) -> dict[str, str]:
     """Return our settings; a few more for one machine than for a cluster."""
     settings = {
         "spark.driver.memory": driver_memory(),
@@ -182,7 +183,7 @@ def _settings(scratch: Path, *, local: bool, small: bool = False) -> dict[str, s
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
-            PARTITIONS: str((1 if small else 2) * cpu_count()),
+            PARTITIONS: "1" if small else str(2 * cpu_count()),
             "spark.shuffle.compress": "false",  # nothing crosses a network
         }
         if sys.platform == "linux":  # elsewhere a fork may not survive what was imported
@@ -208,7 +209,7 @@ def _connect(remote: str) -> SparkSession:
     if remote.startswith("local"):  # PySpark starts the server here, with workers of its own
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         require_java()
-        own_jvm(_new_scratch() / "spark.log")
+        own_jvm(new_scratch() / "spark.log")
     try:
         session = SparkSession.builder.remote(remote).getOrCreate()
         ship_package(session, PACKAGE)
@@ -236,14 +237,14 @@ def _package_archive(scratch: Path, package: Path) -> Path:
     return archive
 
 
-def _new_scratch() -> Path:
+def new_scratch() -> Path:
     """Make a directory that is removed when this process ends."""
     scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{process_name()}-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     return scratch
 
 
-def _sweep_dead_scratch() -> None:
+def sweep_dead_scratch() -> None:
     """Remove the scratch directories of processes that were killed."""
     for left in Path(tempfile.gettempdir()).glob(f"{SCRATCH_PREFIX}*-*-*-*"):
         if has_ended(left.name.removeprefix(SCRATCH_PREFIX).rpartition("-")[0]):

@@ -8,8 +8,6 @@ import importlib
 import os
 from contextlib import suppress
 
-from pyspark import daemon  # imports PySpark's worker
-
 IMPORTS_VARIABLE = "MESHWRIGHT_WORKER_IMPORTS"  # further modules, with commas between them
 WARM = ("numpy", "pyarrow.compute", "pandas")
 
@@ -23,5 +21,7 @@ def import_all() -> None:
 
 
 if __name__ == "__main__":
+    from pyspark import daemon  # imports PySpark's worker
+
     import_all()
     daemon.manager()
