@@ -1,5 +1,6 @@
 """Mosquitto logs, read again: sessions, messages, times. tests/e2e makes real logs."""
 
+import gzip
 import random
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.workload.ingest import ingest
+from meshwright.workload.mosquitto_log import broker_names
 from meshwright.workload.request import check_request
 from tests.naive import logs as naive
 
@@ -82,6 +84,52 @@ def test_logs_in_many_blocks_are_followed_in_order(spark, here):
     assert manifest["log"]["n_relayed"] == relayed > 0
     assert manifest["log"]["n_messages"] == len(sent) - relayed
     assert manifest["log"]["skipped"].keys() >= {"of bridges of a mesh", "unsubscribed"}
+
+
+PARTS = {  # of each broker's log, the oldest first
+    "one": (".log.2.gz", ".log.1", ".log"),
+    "two": (".log-20261116.gz", ".log-20261117", ".log"),
+    "three": (".log.10", ".log.9", ".log.2.gz"),  # the newest part is not there
+}
+
+
+def test_rotated_parts_are_one_log_of_one_broker_read_oldest_first(spark, here):
+    lines = drawn_log(7, 60)
+    third = len(lines) // 3
+    for broker, endings in PARTS.items():
+        for i, ending in enumerate(endings):
+            cut = lines[i * third : (i + 1) * third if i < 2 else len(lines)]
+            content = "".join(f"{line}\n" for line in cut).encode()
+            packed = gzip.compress(content) if ending.endswith(".gz") else content
+            Path(f"{broker}{ending}").write_bytes(packed)
+    ingest(spark, ["*.log*"], "w")
+    assert set(Instance.load("w").node_names) == set(PARTS)
+    assert wanted() == {(broker, t) for broker in PARTS for _, t in naive.wanted(lines)}
+    times = [naive.split(line)[0] for line in lines]
+    assert published() == {
+        (broker, topic): (n / (max(times) - min(times)), size / n)
+        for broker in PARTS
+        for topic, (n, size) in naive.messages(lines).items()
+    }
+
+
+def test_names_that_only_look_rotated_are_brokers_of_their_own():
+    paths = ["edge-1.log", "edge.2.log", "edge-20261118.log", "edge.log.gz", "edge.log.1234"]
+    assert broker_names(paths, None) == [
+        "edge",
+        "edge-1",
+        "edge-20261118",
+        "edge.2",
+        "edge.log.1234",
+    ]
+    rotated = [
+        "edge.log",
+        "edge.log.1",
+        "edge.log.12.gz",
+        "edge.log-20261118",
+        "edge.log.2026-11-18",
+    ]
+    assert broker_names([*rotated, "edge.txt.3", "edge.log-2026-11-18_0930.gz"], None) == ["edge"]
 
 
 def test_a_broker_without_subscriptions_is_a_node(spark, here):

@@ -30,6 +30,9 @@ ENDINGS = {
     ".edgelist": "edges",
     ".log": "mosquitto-log",
 }
+# What logrotate puts behind the name of a log: .1 is newer than .2, or a date, and perhaps .gz.
+ROTATION = r"(?:\.([0-9]{1,3})|[.-]([0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-]?[0-9]{2,6})?))(?:\.gz)?"
+ROTATED = re.compile(rf"\.log{ROTATION}$", re.IGNORECASE)
 MAX_LINE = 1 << 20
 LINE_LIMITS = 1 << 10, 1 << 30  # Spark holds a line as a whole, several times
 HEAD = 1 << 16  # bytes of a text file that show how it was written
@@ -273,6 +276,8 @@ def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
 
 def _kind(path: Path, format: str | None) -> str | None:
     """Return the format of a file: as given, or by its name."""
+    if format is None and ROTATED.search(path.name):
+        return "mosquitto-log"
     return format or ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
 
 

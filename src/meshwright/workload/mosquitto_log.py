@@ -1,8 +1,9 @@
-"""Mosquitto's own log -> RECORDS: each file is a broker, what its clients want and what they send.
+"""Mosquitto's own log -> RECORDS: each log is a broker, what its clients want and what they send.
 
-Lines of sessions are followed file by file (`sessions.py`). Messages need no order: they are
-counted per topic, and their rate is over the time between the first and the last line of the file.
-Without times that can be read, or with one time only, the rate is unknown.
+A log is a file and its rotated parts beside it (edge.log, edge.log.1, edge.log.2.gz), read as one,
+the oldest first. Lines of sessions are followed log by log (`sessions.py`). Messages need no order:
+they are counted per topic, and their rate is over the time between the first and the last line of
+the log. Without times that can be read, or with one time only, the rate is unknown.
 """
 
 import re
@@ -18,7 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
-from meshwright.workload.files import Source
+from meshwright.workload.files import ROTATION, Source
 from meshwright.workload.sessions import BRIDGE_CLIENT, follow, topic_of
 
 # The time in front of a line: seconds since 1970, or as log_timestamp_format writes it.
@@ -37,7 +38,9 @@ OTHER = (
     r"^(?:(?:Received|Sending) (?:PUBLISH|PUBACK|PUBREC|PUBREL|PUBCOMP|PINGREQ|PINGRESP|DISCONNECT)"
     r"|New connection from|No will message)"
 )
+PART = rf"(\.(?:log|txt)){ROTATION}$"  # groups: the ending, a number or a date
 ENDINGS = r"(\.(log|txt|gz))+$"  # of a log's file name, after the broker's
+CURRENT = 10**15  # comes after every rotated part; dates have 14 digits
 NO_TIME = "no time"  # notes of a log
 RELAYED = "relayed"
 MESSAGES = "messages"
@@ -136,12 +139,33 @@ def in_words(counts: Mapping[str, int]) -> str:
 def broker_name(path: Column) -> Column:
     """Return the name of the broker whose log is at a path."""
     file_name = F.regexp_extract(path, r"([^/]*)$", 1)
-    return F.regexp_replace(file_name, ENDINGS, "")
+    return F.regexp_replace(whole_log(file_name), ENDINGS, "")
+
+
+def whole_log(path: Column) -> Column:
+    """Return the path of a log, the same for all of its parts."""
+    return F.regexp_replace(path, PART, "$1")
+
+
+def whole_path(path: str) -> str:
+    """Return the same of a path in this process."""
+    return re.sub(PART, r"\1", path)
+
+
+def part_order(path: Column) -> Column:
+    """Return a number by which the parts of a log are sorted, the oldest first."""
+    number, date = (F.regexp_extract(path, PART, i) for i in (2, 3))
+    digits = F.rpad(F.regexp_replace(date, "[^0-9]", ""), 14, "0")
+    return (
+        F.when(F.length(number) > 0, -number.try_cast("long"))
+        .when(F.length(date) > 0, digits.try_cast("long"))
+        .otherwise(F.lit(CURRENT))
+    )
 
 
 def broker_names(paths: Iterable[str], node: str | None) -> list[str]:
     """Return the names of the brokers whose logs are at some paths; `node` is the one if given."""
-    names = (re.sub(ENDINGS, "", path.rpartition("/")[2]) for path in paths)
+    names = (re.sub(ENDINGS, "", whole_path(path.rpartition("/")[2])) for path in paths)
     return [node] if node else sorted(set(names))
 
 
@@ -153,7 +177,14 @@ def log_records(lines: DataFrame, node: Column, window: Window) -> DataFrame:
     """
     text = F.regexp_replace("line", TIME, "")
     valid = lines.where(F.is_valid_utf8("line"))
-    timed = valid.select("source", "block", "row", seconds().alias("seconds"), text.alias("text"))
+    timed = valid.select(
+        whole_log(F.col("source")).alias("source"),
+        part_order(F.col("source")).alias("part"),
+        "block",
+        "row",
+        seconds().alias("seconds"),
+        text.alias("text"),
+    )
     wrong = lines.where(~F.is_valid_utf8("line")).select(
         "source",
         F.make_valid_utf8("line").alias("record"),
@@ -184,12 +215,12 @@ def seconds() -> Column:
 
 
 def _sessions(timed: DataFrame, window: Window) -> DataFrame:
-    """Follow the sessions of each file; return what its clients want, their wills, and notes."""
+    """Follow the sessions of each log; return what its clients want, their wills, and notes."""
     since, until = window
     windowed = window != ALWAYS
 
     def follow_file(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        table = table.sort_by([("block", "ascending"), ("row", "ascending")])
+        table = table.sort_by([(name, "ascending") for name in ("part", "block", "row")])
         times, texts = table.column("seconds").to_pylist(), table.column("text").to_pylist()
         found = follow(zip(times, texts, strict=True), since, until)
         rows: list[tuple[str | None, str | None, int | None]] = []
@@ -217,7 +248,7 @@ def _sessions(timed: DataFrame, window: Window) -> DataFrame:
 
 
 def _messages(timed: DataFrame, window: Window) -> DataFrame:
-    """Count the messages of each file and topic; those that bridges brought are only noted."""
+    """Count the messages of each log and topic; those that bridges brought are only noted."""
     if window.since is not None:
         timed = timed.where(F.col("seconds") >= window.since)
     if window.until is not None:

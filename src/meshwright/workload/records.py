@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
@@ -22,7 +22,13 @@ from pyspark.sql import functions as F
 from meshwright.errors import InputError
 from meshwright.runtime.paths import path_of
 from meshwright.workload.files import MAX_LINE, Source, first_lines, parquet_columns
-from meshwright.workload.mosquitto_log import ALWAYS, Window, broker_name, log_records
+from meshwright.workload.mosquitto_log import (
+    ALWAYS,
+    Window,
+    broker_name,
+    log_records,
+    whole_path,
+)
 from meshwright.workload.roles import Facts, Fields, read_facts
 
 RECORDS = (
@@ -297,7 +303,9 @@ def _edges(lines: DataFrame) -> DataFrame:
 
 def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
     """Mosquitto's own log: what the clients of a broker want and send; LOG_RECORDS."""
-    node = F.lit(reading.node) if reading.node else broker_name(source_path(sources))
+    # Records come from whole logs, so links to their parts are known by the name of the whole.
+    whole = [replace(s, path=whole_path(s.path), link=whole_path(s.link)) for s in sources]
+    node = F.lit(reading.node) if reading.node else broker_name(source_path(whole))
     return log_records(lines, node, reading.window)
 
 

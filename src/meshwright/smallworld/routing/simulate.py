@@ -25,6 +25,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance, Subscribers, row_pointers, subscribers_of
 from meshwright.model.method import check_seed
 from meshwright.model.overlay import Overlay
+from meshwright.model.small_world import SmallWorld
 from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.smallworld.routing.kernels import publications as kernel
 from meshwright.smallworld.routing.protocols import Direction, Match, Router, router
@@ -79,7 +80,7 @@ class Part(NamedTuple):
 
 def simulate(
     overlay: Overlay,
-    routing: str = "pie",
+    routing: str | None = None,
     *,
     publications: int = 1000,
     seed: int = 1,
@@ -89,18 +90,19 @@ def simulate(
 ) -> Run:
     """Route publications on an overlay and return the run. In memory; needs no JVM.
 
-    `routing` is one of `ROUTINGS`; all but ``tree`` need a small world. Its messages go over
-    fingers, clockwise, or with `direction` ``both`` over links in both directions; then `match`
-    ``neighbours`` divides ranges among all neighbours, not only among fingers. `publications` is
-    how many to draw. `weights` say how often topics are published on: by name (topics left out are
-    never drawn), or one number per topic; by default all are equally likely. Topics without a
-    subscriber are never drawn.
+    `routing` is one of `ROUTINGS`; all but ``tree`` need a small world. By default it is ``pie``
+    there, and ``tree`` on other overlays. Messages in a small world go over fingers, clockwise, or
+    with `direction` ``both`` over links in both directions; then `match` ``neighbours`` divides
+    ranges among all neighbours, not only among fingers. `publications` is how many to draw.
+    `weights` say how often topics are published on: by name (topics left out are never drawn), or
+    one number per topic; by default all are equally likely. Topics without a subscriber are never
+    drawn.
 
     Examples
     --------
     >>> from meshwright.overlay import design
     >>> instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("b", "y"), ("c", "y")])
-    >>> run = simulate(design(instance, "gm"), "tree", publications=100)
+    >>> run = simulate(design(instance, "gm"), publications=100)
     >>> run.totals["deliveries"], run.totals["missed"], run.totals["overhead"]
     (100, 0, 0)
     """
@@ -110,6 +112,7 @@ def simulate(
         )
     check_seed(seed)
     draws = new_draws(overlay.instance, weights)
+    routing = routing or ("pie" if isinstance(overlay, SmallWorld) else "tree")
     ready = router(overlay, routing, direction, match)
     part = simulate_range(ready, draws, 0, publications, seed)
     tally = part.tally
