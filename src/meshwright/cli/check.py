@@ -151,4 +151,4 @@ def report(
     show.print_facts(f"report {written.page}", facts)
     for section in written.document["sections"]:
         if section.get("recommendation"):
-            print(f"recommended: {section['recommendation']['sentence']}")
+            show.print_sentence(f"recommended: {section['recommendation']['sentence']}")

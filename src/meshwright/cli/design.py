@@ -194,13 +194,11 @@ def print_limits(manifest: Manifest) -> None:
 
 def print_dependence(manifest: Manifest) -> None:
     """Print whether the plan is a star, and what most depends on."""
-    from textwrap import fill
-
     from meshwright.overlay.dependence import Dependence
 
     if (found := manifest.get("dependence")) is not None:
         for sentence in Dependence(**found).sentences():
-            print(fill(sentence, 80, break_long_words=False, break_on_hyphens=False))
+            show.print_sentence(sentence)
 
 
 def print_overlay(out: Path, manifest: Manifest) -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal
 
 from meshwright.errors import CheckError
@@ -49,6 +50,11 @@ def warn_of_topics(workload: Path) -> None:
             f"writes + for a space or refuses: {listed}",
             file=sys.stderr,
         )
+
+
+def print_sentence(text: str) -> None:
+    """Print a sentence, over several lines if it is long; names stay whole."""
+    print(fill(text, 80, break_long_words=False, break_on_hyphens=False))
 
 
 def print_facts(title: str | None, facts: Mapping[str, object]) -> None:
