@@ -11,7 +11,7 @@ N_READERS = 2
 
 WRITER = textwrap.dedent(
     """
-    import os, sys
+    import os, sys, time
     from pathlib import Path
     from tests.e2e.test_readers_and_writers import write_number
 
@@ -19,6 +19,7 @@ WRITER = textwrap.dedent(
     while not Path(sys.argv[2]).exists() and os.getppid() == parent:  # the test may be killed
         number += 1
         write_number(Path(sys.argv[1]), number)
+        time.sleep(0.01)  # the processors are for the readers
     print(number)
     """
 )

@@ -626,7 +626,7 @@ def test_a_target_that_exists_is_kept(spark, here):
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits other processes")
 def test_a_disk_that_takes_no_more_is_told_and_leaves_nothing_behind(spark, here):
     spark.range(1).write.parquet(str(here / "first"))  # Spark unpacks its codec before the limit
-    shutil.rmtree("first")
+    shutil.rmtree(here / "first")
     content = csv([(f"n{i * 7919 % 100_003}", f"t{i}") for i in range(5000)])
     jvm = spark.sparkContext._gateway.proc.pid
     limits = resource.prlimit(jvm, resource.RLIMIT_FSIZE)

@@ -243,9 +243,14 @@ def read_by_id(
 def read_parts(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Return a Parquet table, a file or a directory of parts, in the order of the parts."""
     try:
-        return pa.concat_tables([pq.read_table(part, columns=columns) for part in _parts(path)])
+        return pa.concat_tables([_read_part(part, columns) for part in _parts(path)])
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error
+
+
+def _read_part(path: Path, columns: list[str] | None) -> pa.Table:
+    with pq.ParquetFile(path) as file:  # pq.read_table takes four times as long for few rows
+        return file.read(columns)
 
 
 def read_column(dataset: Manifest, table: str, column: str) -> Iterator[npt.NDArray[Any]]:
