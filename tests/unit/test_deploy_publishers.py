@@ -61,8 +61,18 @@ def test_a_publisher_inside_a_tree_is_a_relay_and_gets_only_what_comes_from_behi
     made = plan(overlay, brokers_of(names))
     found = route(made, "t")
     assert found.relays == ("near",)
+    assert found.reaches_relays
     assert found.arrivals("far") == {"near": "far", "sub": "near"}
     assert found.arrivals("sub") == {}
+
+
+def test_a_relay_is_reached_if_a_message_of_some_subscriber_would_come_to_it():
+    overlay = design(Instance.from_pairs([("s", "t"), ("u", "t")], publications=[("p", "t")]), "gm")
+    names = list(overlay.instance.node_names)
+    p, s, u = (names.index(name) for name in "psu")
+    overlay = replace(overlay, edges=sorted([sorted((p, s)), sorted((p, u))]), gains=overlay.gains)
+    found = route(plan(overlay, brokers_of(names), qos=1), "t")
+    assert found.reaches_relays == any("p" in found.arrivals(x) for x in "su")
 
 
 def test_further_publishers_are_attached_to_the_trees():

@@ -114,7 +114,9 @@ def check(
     show.raise_findings(f"'{conf}' must not be used", found.errors)
     if not json:
         print(f"configuration {conf}")
-        others = "relays" if any(route.relays for route in read.plan.routes) else "no others"
+        others = (
+            "relays" if any(route.reaches_relays for route in read.plan.routes) else "no others"
+        )
         print(f"every topic travels over a tree that reaches its subscribers and {others}")
         for warning in found.warnings:
             print(f"warning: {warning}")

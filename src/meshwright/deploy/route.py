@@ -67,6 +67,11 @@ class Route:
             for way in sorted(ways, reverse=True)
         ]
 
+    @property
+    def reaches_relays(self) -> bool:
+        """Whether the topic comes to a broker that does not want it, wherever it is published."""
+        return any(end in self.relays for _, end in self.crossings)
+
     def arrivals(self, publisher: str, up: Iterable[str] | None = None) -> dict[str, str]:
         """Return which broker that is up passes a message on to each one that it reaches."""
         passed_on: dict[str, list[str]] = {}

@@ -36,6 +36,7 @@ def deployment_facts(label: str, conf: Conf, before: Conf | None) -> dict[str, A
         "n_links": len(plan.links),
         "n_topics": len(plan.routes),
         "relayed_topics": summary["relayed_topics"],
+        "reaches_relays": any(route.reaches_relays for route in plan.routes),
         "n_findings": len(findings),
         "findings": findings[:MOST_FINDINGS],
         "rates_known": any(route.rates for route in plan.routes),
