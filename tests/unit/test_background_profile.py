@@ -5,7 +5,7 @@ from threading import Event
 
 import numpy as np
 
-from meshwright.overlay.bounds import Profile
+from meshwright.overlay.bounds.counting import Profile
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile
 
 LONGEST = 30.0  # seconds

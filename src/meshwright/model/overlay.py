@@ -29,6 +29,19 @@ class Bounds:
     max_degree: int  # no complete overlay has a lower maximum degree
     support_with_edges: float  # no overlay with as many edges has more support
     support_with_degree: float  # no overlay with the same maximum degree has more support
+    link_rounds: int = 0  # rounds of the ascents and of the program, to repeat them
+    degree_rounds: int = 0
+    program_rounds: int = 0
+    edges_by: str = "counting"  # the step that gave the bound: one pass, ascent, program
+    max_degree_by: str = "counting"
+
+    def numbers(self) -> dict[str, float]:
+        """Return the bounds and the rounds, by name."""
+        return {name: value for name, value in asdict(self).items() if not name.endswith("_by")}
+
+    def steps(self) -> dict[str, str]:
+        """Return the step that gave each of the two bounds that have several."""
+        return {"edges": self.edges_by, "max_degree": self.max_degree_by}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +207,8 @@ class Overlay:
             "connected": self.connected,
             "n_disconnected": len(apart),
             "disconnected": apart[:10],
-            "bounds": asdict(self.bounds) if self.bounds else None,
+            "bounds": self.bounds.numbers() if self.bounds else None,
+            "bounds_by": self.bounds.steps() if self.bounds else None,
         }
 
 

@@ -10,12 +10,12 @@ from meshwright.model.instance import Instance
 from meshwright.model.limits import LIMIT_COLUMNS, LINK_COLUMNS, NO_LIMIT, Limits, Links, Rows
 from meshwright.model.method import choose
 from meshwright.model.overlay import Overlay, frozen_flags
-from meshwright.overlay.bounds import links_needed
+from meshwright.overlay.bounds.counting import links_needed
+from meshwright.overlay.bounds.kernels.counting import NO_PARTNER
 from meshwright.overlay.carriers import settle_carriers
 from meshwright.overlay.greedy.kernels.exclusions import is_excluded
 from meshwright.overlay.greedy.key_order import greedy_edges
 from meshwright.overlay.greedy.rule import Engine, PairCosts, Restrictions
-from meshwright.overlay.kernels.bounds import NO_PARTNER
 from meshwright.overlay.methods import METHODS, RESTRICTABLE
 from meshwright.runtime.arrays import Bools
 from meshwright.storage.csv_files import read_rows
@@ -98,7 +98,9 @@ def ignored_by_bounds(restrictions: Restrictions) -> list[str]:
     if restrictions.max_links is not None:
         ignored.append("max_degree of nodes")
     if restrictions.pairs is not None:
-        ignored.append("pairs, in the bounds on support")
+        ignored.append("pairs, but in counting links and degrees")
+    if restrictions.carries is not None:
+        ignored.append("leaves, but in counting")
     return ignored
 
 
@@ -183,6 +185,12 @@ def check_restrictable(method: str, *, budget_ratio: float | None, on_spark: boo
             "budget_ratio does not go with leaves, limits or links: it is a share of an overlay "
             "without them. Give max_edges or max_degree."
         )
+
+
+def refuse_costs(method: str, restrictions: Restrictions) -> None:
+    """Raise InputError if pairs have costs, for a method that counts links alone."""
+    if restrictions.costs is not None:
+        raise InputError(f"{method} knows no costs of pairs; leave the column cost out, or use gm.")
 
 
 def restricted_engine(restrictions: Restrictions) -> Engine:

@@ -23,7 +23,8 @@ from meshwright.model.kernels.components import (
 )
 from meshwright.model.overlay import Bounds
 from meshwright.overlay import check_request, design
-from meshwright.overlay.bounds import bounds_of
+from meshwright.overlay.bounds import Certify, by_prices
+from meshwright.overlay.bounds.counting import bounds_of
 from meshwright.overlay.dataset import write_overlay
 from meshwright.overlay.forecast import check_fits_on_spark
 from meshwright.overlay.greedy.checkpoints import open_work
@@ -70,7 +71,9 @@ def design_on_spark(
     name = open_work(work, {"workload": instance.digest, **settings})
     # The bounds of a complete overlay do not depend on its edges, and need not wait for them.
     early_bounds = METHODS[method].budget is None and asked.get("certify", True)
-    run = _SparkEngine(spark, work / name, progress, sizes, early_bounds)
+    seconds = asked.pop("certify_seconds", None)
+    effort = None if seconds is None else Certify.within(seconds)
+    run = _SparkEngine(spark, work / name, progress, sizes, early_bounds, effort)
     overlay = design(instance, method, engine=run.edges, bounds=run.bounds, **asked)
     parameters = {**overlay.parameters, "engine": "spark"}
     overlay = replace(overlay, parameters=parameters, _components=run.components())
@@ -95,6 +98,7 @@ class _SparkEngine:
     progress: Progress
     sizes: Mapping[str, int]
     early_bounds: bool
+    effort: Certify | None = None  # how far to improve the bounds, if not by default
     _background: BackgroundProfile | None = None
     _rounds: list[ScanRounds] = field(default_factory=list)
     _subscribers: Ints = field(init=False)  # int32[n_topics]
@@ -125,19 +129,24 @@ class _SparkEngine:
         return scan
 
     def bounds(self, instance: Instance, edges: Ints) -> Bounds:
-        """Return the bounds; tasks count the gains of all pairs."""
+        """Return the bounds: counted by tasks, improved by prices in this process."""
         with self.progress.step("computing the bounds"):
-            joins = (self._joined, self._full)
-            if self._background:
-                return bounds_of(self._background.result(), None, *joins, len(edges))
-            max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
-            before, after = self._rounds[-1].profile(None, max_degree), None
-            if 0 < self._joined < self._full:
-                ids = rank_nodes(instance)  # as in the rounds
-                c = new_components(*reorder_nodes(instance, ids), instance.n_topics)
-                join_all(c, np.argsort(ids).astype(np.int32)[edges])
-                after = self._rounds[-1].profile(c, max_degree)
-            return bounds_of(before, after, *joins, len(edges))
+            counted = self._counted(instance, edges)
+            return by_prices(instance, edges, counted, self.effort or Certify.by_default(instance))
+
+    def _counted(self, instance: Instance, edges: Ints) -> Bounds:
+        """Return the bounds by counting; tasks count the gains of all pairs."""
+        joins = (self._joined, self._full)
+        if self._background:
+            return bounds_of(self._background.result(), None, *joins, len(edges))
+        max_degree = int(np.bincount(edges.ravel(), minlength=1).max(initial=0))
+        before, after = self._rounds[-1].profile(None, max_degree), None
+        if 0 < self._joined < self._full:
+            ids = rank_nodes(instance)  # as in the rounds
+            c = new_components(*reorder_nodes(instance, ids), instance.n_topics)
+            join_all(c, np.argsort(ids).astype(np.int32)[edges])
+            after = self._rounds[-1].profile(c, max_degree)
+        return bounds_of(before, after, *joins, len(edges))
 
     def components(self) -> list[Ints]:
         """Return each topic's components and the size of the largest if all are joined, or []."""

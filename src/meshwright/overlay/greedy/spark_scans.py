@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from meshwright.model.kernels.components import Components
-from meshwright.overlay.bounds import NOTHING, Profile, profile
+from meshwright.overlay.bounds.counting import NOTHING, Profile, profile
 from meshwright.overlay.greedy import checkpoints
 from meshwright.overlay.greedy.checkpoints import Round
 from meshwright.overlay.greedy.kernels import candidates as kernel

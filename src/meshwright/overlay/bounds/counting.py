@@ -16,8 +16,8 @@ from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Components, join_all, new_components, new_counters
 from meshwright.model.kernels.leaves import components_with_leaves
 from meshwright.model.overlay import Bounds
+from meshwright.overlay.bounds.kernels import counting as kernel
 from meshwright.overlay.greedy.rule import Restrictions
-from meshwright.overlay.kernels import bounds as kernel
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.threads import in_parts
 

@@ -1,0 +1,57 @@
+"""The bound by prices with equal shares, for any size: no table, and exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meshwright.model.kernels.components import Components, new_counters
+from meshwright.overlay.bounds.kernels import row_trees as kernel
+from meshwright.runtime.arrays import Longs
+from meshwright.runtime.threads import in_parts
+
+UNIT = 1 << 40  # a whole price: sums of shares, rounded down, stay exact in Python's numbers
+
+
+def tree_histogram(components: Components) -> Longs:
+    """Return the edges of all trees by the number of common topics of their pair.
+
+    `components` are those before the first edge; they are joined when this returns.
+
+    Cost: a walk over the pairs of all topics, twice, and further ones over a part of the rows.
+    """
+    c = components
+    sizes = np.diff(c.indptr)
+    histogram = np.zeros(int(sizes.max(initial=0)) + 1, np.int64)
+    picks = kernel.Picks(
+        np.zeros(len(c.topics), np.int32),
+        np.full(len(c.topics), kernel.NO_PICK, np.int32),
+        np.full(len(c.open_count), kernel.NO_PICK, np.int32),
+    )
+
+    def work(first: int, last: int) -> None:
+        counts = new_counters(len(sizes), int(sizes.max(initial=0)))
+        kernel.pick_partners(c, picks, counts, first, last)
+
+    while (c.open_count > 1).any():
+        in_parts(work, len(sizes))
+        if kernel.join_picks(c, picks, histogram) == 0:
+            break
+    return histogram
+
+
+def links_by_histogram(histogram: Longs) -> int:
+    """Return the fewest links of complete overlays: the weight of the trees, rounded up."""
+    weight = sum(int(n) * (UNIT // k) for k, n in enumerate(histogram.tolist()) if k)
+    return -(-weight // UNIT)
+
+
+def joins_by_histogram(histogram: Longs, n_links: int) -> int:
+    """Return how many tree edges, the lightest first, weigh at most `n_links` together."""
+    joins, left = 0, n_links * UNIT
+    for common in range(len(histogram) - 1, 0, -1):
+        take = min(int(histogram[common]), left // (UNIT // common))
+        joins += take
+        left -= take * (UNIT // common)
+        if take < histogram[common]:
+            break
+    return joins
