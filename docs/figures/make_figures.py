@@ -54,6 +54,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "gm": {},
     "minmax": {},
     "low": {"k": 2},
+    "refined": {"max_degree": 5},
+    "exact": {"max_degree": 5},
     "gpa": {"max_edges": 8},
     "gpm": {"max_degree": 3},
     "cd": {},

@@ -22,6 +22,7 @@ class Method:
     reports_progress: bool = False  # whether the function takes `on_progress`
     on_spark: bool = False  # whether it also runs on Spark
     restrictable: bool = False  # whether it obeys leaves, limits and links
+    searches: bool = False  # whether it takes `restrictions`, and returns facts of its search
 
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""

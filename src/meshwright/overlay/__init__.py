@@ -50,6 +50,7 @@ def design(
     equal_edges: bool = False,
     assume_publishers: str | None = None,
     certify: bool = True,
+    certify_seconds: float | None = None,
     on_progress: OnProgress = None,
     engine: Engine | None = None,
     bounds: FindBounds | None = None,
@@ -79,6 +80,9 @@ def design(
         (the default otherwise) or ``anyone``; `meshwright.overlay.demand` says what that means.
     certify
         Compute the bounds; without them the overlay is the same.
+    certify_seconds
+        How long to improve the bounds; by default a number of rounds that depends on the instance
+        alone, less than a second (docs/certificates.md).
     on_progress
         Called with the share of the joins done so far.
     engine, bounds
@@ -125,6 +129,7 @@ def design(
         budget_counts=budget_counts,
         equal_edges=equal_edges,
         publishers_as=publishers_as,
+        certify_seconds=certify_seconds,
         **parameters,
     )
     limits, links = rules.read_limits(limits, instance), rules.read_links(links, instance)
@@ -137,6 +142,9 @@ def design(
             rules.check_possible(instance, restricted)
         engine = rules.restricted_engine(restricted)
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
+    if METHODS[method].searches:
+        rules.refuse_costs(method, restricted)
+        options = {"restrictions": restricted}
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
@@ -170,7 +178,8 @@ def design(
             instance, ring, fingers, method=method, parameters=parameters, seed=seed
         )
     else:
-        edges, gains = built
+        edges, gains, *facts = built
+        parameters |= facts[0] if facts else {}
         overlay = Overlay(instance, edges, gains, method, parameters, seed)
     overlay = replace(
         overlay, seconds=watch.seconds, carries=restricted.carries, limits=limits, links=links
@@ -180,9 +189,10 @@ def design(
     if not certify:
         return overlay
     if bounds is None:
-        from meshwright.overlay.bounds import find_bounds
+        from meshwright.overlay.bounds import Certify, find_bounds
 
-        bounds = partial(find_bounds, restrictions=restricted) if restricted.any else find_bounds
+        effort = Certify.within(certify_seconds) if certify_seconds is not None else None
+        bounds = partial(find_bounds, restrictions=restricted, certify=effort)
     return replace(overlay, bounds=bounds(instance, overlay.edges))
 
 
@@ -195,6 +205,7 @@ def check_request(
     equal_edges: bool = False,
     assume_publishers: str | None = None,
     publishers_as: str | None = None,
+    certify_seconds: float | None = None,
     **parameters: Any,
 ) -> None:
     """Validate the arguments of `design`, independent of the instance."""
@@ -215,6 +226,8 @@ def check_request(
     if budget_counts is not None and budget_ratio is None:
         raise InputError("budget_counts goes with budget_ratio; give both or neither.")
     check_choice("budget_counts", budget_counts, BUDGET_COUNTS)
+    if certify_seconds is not None and not 0 <= certify_seconds <= MOST_BUDGET:
+        raise InputError(f"certify_seconds is {certify_seconds}; give a number, 0 or more.")
     twice = [name for name in budget if parameters.get(name) is not None]
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")

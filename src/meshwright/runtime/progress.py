@@ -13,7 +13,8 @@ from typing import TextIO
 
 from meshwright.runtime.compile import compiling
 
-ProgressCallback = Callable[[float], None]  # takes the share that is done
+# Takes the share that is done; a search adds in words how far it is.
+ProgressCallback = Callable[..., None]
 OnProgress = ProgressCallback | None
 
 QUIET_SECONDS = 2.0

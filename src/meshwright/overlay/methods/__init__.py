@@ -45,6 +45,20 @@ METHODS: Mapping[str, Method] = {
     "low": _greedy("low", on_spark=False, defaults={"k": 2}),
     "gpa": _greedy("greedy_merge", defaults={"ties": "degree", **MAX_EDGES}, budget="max_edges"),
     "gpm": _greedy("minmax", defaults=LIMITS, budget="max_degree"),
+    "refined": Method(
+        "meshwright.overlay.methods.refined:refined",
+        {"max_degree": None, "seconds": None, "rounds": None, "seed": 1},
+        reports_progress=True,
+        restrictable=True,
+        searches=True,
+    ),
+    "exact": Method(
+        "meshwright.overlay.methods.exact:exact",
+        {"max_degree": None, "seconds": 60.0},
+        reports_progress=True,
+        restrictable=True,
+        searches=True,
+    ),
     "cd": Method(f"{STARS}:cd"),
     "cd1": Method(f"{STARS}:cd1"),
     "cd2": Method(f"{STARS}:cd2"),
@@ -84,5 +98,20 @@ def fill_parameters(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         value = parameters.get(name, 0)
         if not (isinstance(value, int) and 0 <= value <= 1000):
             raise InputError(f"{name} is {value!r}; give a whole number from 0 to 1000.")
+    _check_search(parameters)
     check_seed(parameters.get("seed", 0))
     return parameters
+
+
+def _check_search(parameters: Mapping[str, Any]) -> None:
+    """Raise InputError unless the limits of a search, if it has any, are possible."""
+    seconds, rounds = parameters.get("seconds"), parameters.get("rounds")
+    if seconds is not None and not (
+        isinstance(seconds, int | float) and 0 < seconds <= MOST_BUDGET
+    ):
+        raise InputError(f"seconds is {seconds!r}; give a number above 0.")
+    is_count = isinstance(rounds, int) and not isinstance(rounds, bool)
+    if rounds is not None and not (is_count and 0 <= rounds <= MOST_BUDGET):
+        raise InputError(f"rounds is {rounds!r}; give a whole number, 0 or more.")
+    if seconds is not None and rounds is not None:
+        raise InputError("give seconds or rounds, not both.")

@@ -1,0 +1,299 @@
+"""Large-neighbourhood search on a plan: free the links around a few nodes, and complete it again.
+
+Each round draws a few nodes that lie close together, removes links of theirs, joins the topics that
+this splits by the best links of these nodes, with noise, and drops links that no topic needs. The
+result is kept if it is no worse: fewer joins missing, then fewer links. The removed links could
+always be put back, so links of the chosen nodes suffice to complete the plan again.
+"""
+
+import numpy as np
+
+from meshwright.overlay.kernels.completion import (
+    MENDS,
+    MISSING,
+    N_AFFECTED,
+    N_CHOSEN,
+    N_DRAWN,
+    N_LOGGED,
+    N_OPEN,
+    N_REMOVED,
+    STAMP,
+    complete,
+    list_gains,
+    write_log,
+)
+from meshwright.overlay.kernels.plan import (
+    N_LINKS,
+    count_bits,
+    is_linked,
+    is_redundant,
+    link,
+    unlink,
+)
+from meshwright.overlay.kernels.topic_parts import label_all, label_cut_off, label_of
+from meshwright.runtime.compile import kernel, maker
+from meshwright.runtime.kernels.random import stream, uniform
+
+
+@kernel
+def search_rounds(members, plan, search, exclusions, settings, rounds):
+    """Run the rounds from rounds[0] to rounds[1]. Writes `plan` and `search`.
+
+    Return in how many of them the plan changed for the better.
+    """
+    better = 0
+    for number in range(rounds[0], rounds[1]):
+        better += search_once(members, plan, search, exclusions, settings, number)
+    return better
+
+
+@kernel
+def search_once(members, plan, search, exclusions, settings, number):
+    """Run one round; return whether the plan is better than before."""
+    counts = search.counts
+    key = stream(settings.seed, number)
+    links, missing = plan.counts[N_LINKS], counts[MISSING]
+    counts[N_CHOSEN], counts[N_AFFECTED], counts[N_OPEN] = 0, 0, 0
+    counts[N_LOGGED], counts[N_DRAWN], counts[N_REMOVED] = 0, 0, 0
+    counts[STAMP], counts[MENDS] = number + 1, missing > 0
+    choose_nodes(members, plan, search, settings, key)
+    free_links(members, plan, search, settings, key)
+    open_affected(members, plan, search)
+    list_gains(members, search)
+    complete(members, plan, search, exclusions, settings, key)
+    drop_redundant(members, plan, search)
+    fewer_missing = counts[MISSING] < missing
+    is_better = fewer_missing or (counts[MISSING] == missing and plan.counts[N_LINKS] < links)
+    # While joins are missing, more links are no reason to stay where nothing helps.
+    more_links = missing == 0 and plan.counts[N_LINKS] > links
+    is_worse = counts[MISSING] > missing or (counts[MISSING] == missing and more_links)
+    if is_worse:
+        undo(plan, search)
+        counts[MISSING] = missing
+    clear(search)
+    return is_better
+
+
+@kernel
+def draw(search, key, n):
+    """Return a random number from 0 to n - 1."""
+    search.counts[N_DRAWN] += 1
+    return np.int64(uniform(key, search.counts[N_DRAWN]) * n)
+
+
+@kernel
+def choose_nodes(members, plan, search, settings, key):
+    """Choose a node at random, then neighbours and nodes that share a topic with one chosen.
+
+    While joins are missing, the first is a member of a topic that is not connected.
+    """
+    n = len(plan.degree)
+    mends = search.counts[MENDS] > 0  # then nodes with all their links may be in the way
+    most = settings.most_nodes if mends else (settings.most_nodes + 1) // 2
+    wanted = 1 + draw(search, key, most)
+    u = draw(search, key, n)
+    if mends:
+        topic = draw(search, key, len(search.n_parts))
+        while search.n_parts[topic] < 2:
+            topic = topic + 1 if topic + 1 < len(search.n_parts) else 0
+        u = draw_from_part(members, plan, search, key, topic)
+    for _ in range(3 * wanted):
+        if not search.is_chosen[u]:
+            search.is_chosen[u] = True
+            search.chosen[search.counts[N_CHOSEN]] = u
+            search.counts[N_CHOSEN] += 1
+            if search.counts[N_CHOSEN] == wanted:
+                return
+        u = np.int64(search.chosen[draw(search, key, search.counts[N_CHOSEN])])
+        n_topics = members.indptr[u + 1] - members.indptr[u]
+        if plan.degree[u] > 0 and draw(search, key, 2) == 0:
+            u = np.int64(plan.neighbours[u, draw(search, key, plan.degree[u])])
+        elif n_topics > 0:
+            topic = members.topics[members.indptr[u] + draw(search, key, n_topics)]
+            first, last = members.topic_ptr[topic], members.topic_ptr[topic + 1]
+            u = np.int64(members.nodes[first + draw(search, key, last - first)])
+        else:
+            u = draw(search, key, n)
+
+
+@kernel
+def draw_from_part(members, plan, search, key, topic):
+    """Return a random member of a random component of a topic: small ones are in need of links."""
+    stamp = search.counts[STAMP]
+    part = draw(search, key, label_all(members, plan, search.parts, topic, stamp))
+    chosen, count = np.int64(0), 0
+    for at in range(members.topic_ptr[topic], members.topic_ptr[topic + 1]):
+        if label_of(members, search.parts, members.slot_at[at], stamp) == part:
+            count += 1
+            if draw(search, key, count) == 0:
+                chosen = np.int64(members.nodes[at])
+    return chosen
+
+
+@kernel
+def free_links(members, plan, search, settings, key):
+    """Remove links of the chosen nodes; their topics, and those not connected, are affected."""
+    total = 0
+    for k in range(search.counts[N_CHOSEN]):
+        total += plan.degree[search.chosen[k]]
+    mends = search.counts[MENDS] > 0  # then the first node may have all the links it may have
+    share = settings.most_freed * (1 + mends) / max(total, 1)
+    for k in range(search.counts[N_CHOSEN]):
+        u = np.int64(search.chosen[k])
+        for i in range(plan.degree[u] - 1, -1, -1):
+            search.counts[N_DRAWN] += 1
+            is_full = 2 * search.counts[N_LOGGED] >= len(search.log)
+            is_freed = uniform(key, search.counts[N_DRAWN]) < share or (k == 0 and mends)
+            if is_freed and not is_full:
+                v = np.int64(plan.neighbours[u, i])
+                remove(plan, search, u, v)
+                search.removed[search.counts[N_REMOVED], 0] = u
+                search.removed[search.counts[N_REMOVED], 1] = v
+                search.counts[N_REMOVED] += 1
+                affect_topics(members, search, u, v)
+        for slot in range(members.indptr[u], members.indptr[u + 1]):
+            if search.n_parts[members.topics[slot]] > 1:
+                affect(search, members.topics[slot])
+
+
+@kernel
+def remove(plan, search, u, v):
+    """Remove a link and log it."""
+    unlink(plan, u, v)
+    write_log(search, -1, u, v)
+
+
+@kernel
+def affect_topics(members, search, u, v):
+    """List the common topics of two nodes as affected in this round."""
+    i, j = members.indptr[u], members.indptr[v]
+    while i < members.indptr[u + 1] and j < members.indptr[v + 1]:
+        a, b = members.topics[i], members.topics[j]
+        if a == b:
+            affect(search, a)
+        i += a <= b
+        j += b <= a
+
+
+@kernel
+def affect(search, topic):
+    """List a topic as affected in this round, once."""
+    if search.topic_round[topic] != search.counts[STAMP]:
+        search.topic_round[topic] = search.counts[STAMP]
+        search.affected[search.counts[N_AFFECTED]] = topic
+        search.counts[N_AFFECTED] += 1
+
+
+@kernel
+def open_affected(members, plan, search):
+    """Find the components of the affected topics; those with several are open.
+
+    Writes `n_parts`, `n_parts_before`, the labels, and how many joins are missing in all.
+    """
+    stamp = search.counts[STAMP]
+    for k in range(search.counts[N_AFFECTED]):
+        topic = search.affected[k]
+        before = search.n_parts[topic]
+        search.n_parts_before[k] = before
+        if before == 1:
+            removed = search.removed[: search.counts[N_REMOVED]]
+            found = label_cut_off(members, plan, search.parts, topic, removed, stamp)
+        else:
+            found = label_all(members, plan, search.parts, topic, stamp)
+        search.n_parts[topic] = found
+        search.counts[MISSING] += max(found - 1, 0) - max(before - 1, 0)
+        if search.n_parts[topic] > 1:
+            search.open_topics[search.counts[N_OPEN]] = topic
+            search.counts[N_OPEN] += 1
+
+
+@kernel
+def drop_redundant(members, plan, search):
+    """Drop links that no topic needs, of the chosen nodes and of those linked to them just now."""
+    for k in range(search.counts[N_CHOSEN]):
+        drop_redundant_at(members, plan, search, np.int64(search.chosen[k]))
+    n_logged = search.counts[N_LOGGED]
+    for at in range(n_logged):
+        if search.log[at, 0] == 1 and not search.is_chosen[search.log[at, 2]]:
+            drop_redundant_at(members, plan, search, np.int64(search.log[at, 2]))
+
+
+@kernel
+def drop_redundant_at(members, plan, search, u):
+    """Drop the links of u that no topic needs."""
+    for i in range(plan.degree[u] - 1, -1, -1):
+        v = np.int64(plan.neighbours[u, i])
+        if search.counts[N_LOGGED] < len(search.log) and is_redundant(members, plan, u, v):
+            remove(plan, search, u, v)
+
+
+@kernel
+def undo(plan, search):
+    """Take back the changes of a round, the last first."""
+    for k in range(search.counts[N_AFFECTED]):
+        search.n_parts[search.affected[k]] = search.n_parts_before[k]
+    for at in range(search.counts[N_LOGGED] - 1, -1, -1):
+        kind, u, v = search.log[at, 0], np.int64(search.log[at, 1]), np.int64(search.log[at, 2])
+        if kind == 1:
+            unlink(plan, u, v)
+        else:
+            link(plan, u, v)
+
+
+@kernel
+def clear(search):
+    """Clear what belongs to one round."""
+    for k in range(search.counts[N_CHOSEN]):
+        search.is_chosen[search.chosen[k]] = False
+        for i in range(search.n_touched[k]):
+            search.gain[k, search.touched[k, i]] = 0
+        search.n_touched[k] = 0
+
+
+@kernel
+def drop_all_redundant(members, plan, edges):
+    """Drop the links of `edges` int32[n, 2] that no topic needs, in this order."""
+    for k in range(len(edges)):
+        u, v = np.int64(edges[k, 0]), np.int64(edges[k, 1])
+        if is_linked(plan, u, v) and is_redundant(members, plan, u, v):
+            unlink(plan, u, v)
+
+
+@kernel
+def count_parts(members, plan, search):
+    """Write the components of all topics into `n_parts`, and the missing joins."""
+    search.counts[MISSING] = 0
+    for topic in range(len(search.n_parts)):
+        search.n_parts[topic] = label_all(members, plan, search.parts, topic, 0)
+        search.counts[MISSING] += max(search.n_parts[topic] - 1, 0)
+
+
+@kernel
+def list_links(plan, edges):
+    """Write the links as pairs u < v into `edges` int32[n_links, 2], by rising u."""
+    count = 0
+    for u in range(len(plan.degree)):
+        for k in range(plan.degree[u]):
+            if plan.neighbours[u, k] > u:
+                edges[count, 0], edges[count, 1] = u, plan.neighbours[u, k]
+                count += 1
+
+
+@maker
+def count_common(members, edges):
+    """Return the common topics of each pair in `edges` int32[n, 2]. Reads only."""
+    common = np.zeros(len(edges), np.int32)
+    for k in range(len(edges)):
+        for word in range(members.has_topic.shape[1]):
+            both = members.has_topic[edges[k, 0], word] & members.has_topic[edges[k, 1], word]
+            common[k] += count_bits(both)
+    return common
+
+
+@maker
+def are_linked(plan, edges):
+    """Return for each pair in `edges` int32[n, 2] whether it is linked. Reads only."""
+    linked = np.zeros(len(edges), np.bool_)
+    for k in range(len(edges)):
+        linked[k] = is_linked(plan, np.int64(edges[k, 0]), np.int64(edges[k, 1]))
+    return linked
