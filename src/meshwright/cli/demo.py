@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 EXAMPLE = "company.csv"
 TODAY = ("full-mesh", "star", "ring-per-topic")  # layouts to compare with
-PLANNED = {"gm": ("gm",), "gpm": ("gpm", "--max-degree", "5")}
+PLANNED = {
+    "gm": ("gm", "--certify-seconds", "5"),
+    "refined": ("refined", "--max-degree", "6"),
+    "gpm": ("gpm", "--max-degree", "5"),
+}
 TOPIC, PUBLISHER = "plant4/line4/conveyor/jam", "plant4-line4"  # whose message is followed
 
 
@@ -38,7 +42,7 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
     run_verb("ingest", source, "-o", workload, silent=("--force", *on_spark))
     run_verb("stats", workload, silent=on_spark)
     for name, words in PLANNED.items():
-        run_verb("design", workload, "-o", out / name, "--method", *words, silent=("--force",))
+        run_verb("design", workload, "-o", out / name, "-m", *words, silent=("--force",))
     run_verb("check", out / "gm", silent=on_spark)
     instance = Instance.load(workload)
     print("\nWhat people build today, and what Meshwright plans:")
@@ -47,7 +51,8 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
         | {name: load_overlay(out / name) for name in PLANNED}
     )
     print_dissemination(design(instance, "sl", certify=False))
-    run_verb("report", out / "gm", out / "gpm", "-o", report, silent=("--force",))
+    shown = [out / name for name in PLANNED]
+    run_verb("report", *shown, "-o", report, silent=("--force",))
     print(f"\nTo run the plan on real Mosquitto brokers on this machine: {command_name()} lab demo")
     print("\nOpen the report in a browser; it needs no network:")
     print(report.absolute())

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 LONG = 60.0  # seconds; longer designs are announced
 VERY_LONG = 3600.0  # seconds; with advice
 METHOD_HELP = (
-    "gm, minmax, low, gpa, gpm, cd, cd1, cd2, spidercast, random-average, random-max, "
-    "ring-per-topic, star, full-mesh, or a small world: sl, s, l, none."
+    "gm, minmax, low, refined, exact, gpa, gpm, cd, cd1, cd2, spidercast, random-average, "
+    "random-max, ring-per-topic, star, full-mesh, or a small world: sl, s, l, none."
 )
-LIMITS_HELP = "CSV: node, max_degree, role (hub, relay, leaf); gm, minmax, low, gpa, gpm."
+LIMITS_HELP = (
+    "CSV: node, max_degree, role (hub, relay, leaf); gm, minmax, low, refined, exact, gpa, gpm."
+)
 LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none), cost; for the same methods."
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
@@ -36,7 +38,12 @@ def design(
     max_edges: int | None = Option(None, help="The most links in all (gpa, random-average)."),
     average_degree: float | None = Option(None, help="The same budget, as the average degree."),
     max_degree: int | None = Option(
-        None, help="Most links of a node (gpm, spidercast, random-max)."
+        None, help="Most links of a node (refined, exact, gpm, spidercast, random-max)."
+    ),
+    seconds: float | None = Option(None, help="refined, exact: how long to search."),
+    rounds: int | None = Option(None, help="refined: how many rounds, instead of seconds."),
+    certify_seconds: float | None = Option(
+        None, help="How long to improve the bounds. [default: some rounds, under a second]"
     ),
     budget_ratio: float | None = Option(None, metavar="B", help="Budget as a share of minmax's."),
     budget_counts: str | None = Option(
@@ -62,7 +69,7 @@ def design(
         None, help="sl, l: fingers where no link gains: by interest or random. [default: interest]"
     ),
     seed: int | None = Option(
-        None, help="spidercast, random-*, small worlds: the seed. [default: 1]"
+        None, help="refined, spidercast, random-*, small worlds: the seed. [default: 1]"
     ),
     assume_publishers: str | None = Option(
         None,
@@ -100,12 +107,28 @@ def design(
     manifest = make(job, workload, expected, options)
     job.print(manifest, print_overlay)
     show.warn_of_topics(workload)
+    if METHODS[method].searches and not manifest["connected"]:
+        raise CheckError(_incomplete(manifest, max_degree))
     if (limits or links) and METHODS[method].budget is None and not manifest["connected"]:
         raise CheckError(
             f"found no plan within these limits that connects every topic; one may exist. "
             f"{manifest['n_disconnected']:,} topics are not connected: {job.out} has them all. "
             "Raise limits, or try another method."
         )
+
+
+def _incomplete(manifest: Manifest, max_degree: int | None) -> str:
+    """Return what to say of a search that found no complete plan, and whether there is one."""
+    bound = manifest["bounds"]["max_degree"]
+    if max_degree is not None and bound > max_degree:
+        return (
+            f"no plan with at most {max_degree} links per node connects every topic: it is proved "
+            f"that some node has {bound}. Raise --max-degree to {bound} or more."
+        )
+    return (
+        f"found no plan within these limits that connects every topic; one may exist. The best has "
+        f"a support of {manifest['support']:.2%}. Search longer (--seconds), or raise the limits."
+    )
 
 
 def _obeying_engine(engine: str, options: dict[str, Any]) -> str:
@@ -208,6 +231,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         "method": show.with_parameters(manifest["method"], manifest["parameters"]),
         "seconds": f"{manifest['seconds']:.2f}",
     }
+    proved = manifest["parameters"].get("proved_links", 0)
     if manifest.rows.get("ring"):
         phases = manifest.rows["fingers"] // manifest.rows["ring"]
         facts["small world"] = f"a ring, and {phases} fingers per node"
@@ -221,7 +245,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     best = min(bounds["support_with_edges"], bounds["support_with_degree"])
     gap = f"{(best - support) / max(best, 1e-12):.1%}"
     rows = [
-        least("links", manifest["n_edges"], bounds["edges"]),
+        least("links", manifest["n_edges"], max(bounds["edges"], proved)),
         least("maximum degree", manifest["max_degree"], bounds["max_degree"]),
         ("average degree", f"{manifest['average_degree']:.2f}", "", ""),
         ("support", f"{support:.1%}", f"{best:.1%}", gap),
