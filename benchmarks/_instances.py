@@ -17,19 +17,22 @@ FACEBOOK = "facebook100-cornell5/Cornell5.edges.txt.gz"
 TWITTER = "ego-twitter/twitter_combined.rebuilt.txt.gz"
 GRAPHS = ("cornell5", "ego-twitter")
 SAMPLES = {
+    "fb200": ("cornell5", 200),
     "fb1k": ("cornell5", 1_000),
     "fb10k": ("cornell5", 10_000),
+    "tw1k": ("ego-twitter", 1_000),
     "tw10k": ("ego-twitter", 10_000),
     "tw20k": ("ego-twitter", 20_000),
     "tw40k": ("ego-twitter", 40_000),
     "tw80k": ("ego-twitter", 80_000),
 }
-UNIFORM = {"unif2k": 2_000, "unif10k": 10_000}
+UNIFORM = {"unif1k": 1_000, "unif2k": 2_000, "unif10k": 10_000}
 TINY = "tiny"  # the instance of --smoke
 COMMUNITIES = {TINY: 500, "comm100k": 100_000, "comm300k": 300_000, "comm1m": 1_000_000}
 SOCIAL = {"social100k": 100_000, "social1m": 1_000_000, "social3m": 3_000_000}
 FRIENDS = 18.87  # of each user of a social graph, as in paper 1's Facebook
-NAMES = (*SAMPLES, *GRAPHS, "zipf10k", *UNIFORM, *COMMUNITIES, *SOCIAL)
+ZIPF = {"zipf200": (200, 50), "zipf1k": (1_000, 100), "zipf10k": (10_000, 100)}
+NAMES = (*SAMPLES, *GRAPHS, *ZIPF, *UNIFORM, *COMMUNITIES, *SOCIAL)
 SEED = 1
 
 
@@ -88,12 +91,13 @@ def prepare(name: str, data: Path | None) -> Path:
         directed = name != "cornell5"
         ingest(spark_session(), [str(source)], path, format="edges", directed=directed)
     elif name in UNIFORM:
-        nodes, sizes = UNIFORM[name], (20, 600)
-        model = TopicModel(family="unif", nodes=nodes, topics=1_000, subscriptions=sizes)
+        count, sizes = UNIFORM[name], (20, 600)
+        model = TopicModel(family="unif", nodes=count, topics=1_000, subscriptions=sizes)
         generate(spark_session(), path, model)
     else:
+        count, n_topics = ZIPF[name]
         model = TopicModel(
-            family="zipf", nodes=10_000, topics=100, subscriptions=(10, 10), alpha=0.5
+            family="zipf", nodes=count, topics=n_topics, subscriptions=(10, 10), alpha=0.5
         )
         generate(spark_session(), path, model)
     return path
