@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from meshwright.overlay import design
     from meshwright.smallworld.routing.simulate import Run, simulate
     from meshwright.smallworld.routing.trace import trace
-    from meshwright.verbs import check, deploy_mosquitto, ingest, make_report, stats, write
+    from meshwright.verbs import (
+        check,
+        deploy_mosquitto,
+        frontier,
+        ingest,
+        make_report,
+        stats,
+        write,
+    )
 
 _PARTS = {
     "errors": ("InputError", "MeshwrightError"),
@@ -42,7 +50,9 @@ _PARTS = {
     "overlay": ("design",),
     "smallworld.routing.simulate": ("Run", "simulate"),
     "smallworld.routing.trace": ("trace",),
-    "verbs": ("check", "deploy_mosquitto", "ingest", "make_report", "stats", "write"),
+    "verbs": (
+        *("check", "deploy_mosquitto", "frontier", "ingest", "make_report", "stats", "write"),
+    ),
 }
 _HOME = {name: f"meshwright.{part}" for part, names in _PARTS.items() for name in names}
 __all__ = ["__version__", *_HOME]

@@ -18,6 +18,7 @@ from meshwright.model.overlay import Overlay
 if TYPE_CHECKING:
     from meshwright.deploy import Plan
     from meshwright.overlay.check import Evaluation
+    from meshwright.overlay.frontier import Frontier
     from meshwright.workload.statistics import Statistics
 
 
@@ -58,6 +59,17 @@ def write(value: Instance | Overlay, out: str | Path, **options: Any) -> Path:
     else:
         raise InputError(f"write takes an Instance or an Overlay; got {type(value).__name__}.")
     return Path(out)
+
+
+def frontier(workload: str | Path, out: str | Path, **options: Any) -> Frontier:
+    """Plan a workload on disk for several maximum degrees; `options` are those of the verb.
+
+    Each point is an overlay beside `out`: ``load_overlay(found.overlay_path(point))``.
+    """
+    from meshwright.overlay.spark_frontier import frontier_on_spark
+    from meshwright.runtime.session import spark_session
+
+    return frontier_on_spark(spark_session(), workload, out, **options)
 
 
 def check(overlay: str | Path, *, workload: str | Path | None = None) -> Evaluation:

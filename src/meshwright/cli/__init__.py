@@ -15,12 +15,12 @@ import typer
 from typer.core import TyperGroup
 
 DATA_FLOW = (
-    *("demo", "ingest", "generate", "sample", "stats", "design", "check", "export", "simulate"),
-    *("assign", "report", "deploy", "lab", "reproduce", "spark"),
+    *("demo", "ingest", "generate", "sample", "stats", "design", "frontier", "check", "export"),
+    *("simulate", "assign", "report", "deploy", "lab", "reproduce", "spark"),
 )
 FILES = (
-    *("check", "content", "demo", "deploy", "design", "lab", "reproduce", "simulate", "spark"),
-    "workload",
+    *("check", "content", "demo", "deploy", "design", "frontier", "lab", "reproduce", "simulate"),
+    *("spark", "workload"),
 )
 
 

@@ -20,6 +20,7 @@ MOST_NUMBER = sys.float_info.max
 COLUMN_TYPES: dict[str, Callable[[Any], bool]] = {
     "int": pa.types.is_integer,
     "double": pa.types.is_floating,
+    "flag": pa.types.is_boolean,
     "string": lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
     "box": lambda t: pa.types.is_list(t) and pa.types.is_floating(t.value_type),
 }
@@ -151,6 +152,16 @@ KINDS = {
             "ring": "position int, node int",
             "fingers": "node int, phase int, finger int",
         },
+    ),
+    "frontier": Kind(
+        "frontier",
+        {
+            "points": "max_degree int?, links int, degree int, support double, connected flag, "
+            "bound_links int, bound_degree int, seconds double, overlay string",
+        },
+        "workload text, workload_digest text, method text, parameters map, seed count?, "
+        "seconds number, n_points count",
+        counted=("points",),
     ),
     "run": Kind(
         "simulate",
