@@ -12,6 +12,7 @@ from meshwright.deploy import Broker, plan, write_conf
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, write_overlay
+from meshwright.overlay.frontier import write_frontier
 from meshwright.smallworld.routing.simulate import simulate
 from meshwright.smallworld.routing.spark_simulation import busiest, ratios
 from meshwright.storage import staging, write_table
@@ -41,6 +42,14 @@ def write_designs(place: Path, instance: Instance, **methods: dict) -> Path:
     for name, arguments in methods.items():
         write_overlay(design(instance, **arguments), place / name, workload)
     return place
+
+
+def write_points(place: Path, instance: Instance, *caps: int) -> Path:
+    """Write a frontier `frontier` with these caps, and its workload."""
+    workload = write_instance(instance, place / "workload")
+    found = {cap: design(instance, "refined", rounds=20, max_degree=cap) for cap in (*caps, None)}
+    write_frontier(found, place / "frontier", workload)
+    return place / "frontier"
 
 
 def deployment(out: Path) -> Path:

@@ -16,6 +16,7 @@ from tests.reports import (
     deployment,
     write_assignments,
     write_designs,
+    write_points,
     write_run,
 )
 
@@ -88,6 +89,16 @@ def test_every_chart_is_drawn(opened, overlays, keep):
             assert figure.query_selector(".plot svg :is(path, rect, circle)"), name
         assert shows_whole_width(page)
         keep(page, "overlays")
+
+
+def test_a_frontier_is_drawn_with_its_bound_and_other_methods(opened, tmp_path, keep):
+    written = make_report([write_points(tmp_path, company(), 6)], tmp_path / "frontier.html")
+    with opened(written.page) as page:
+        figure = page.locator("[data-chart=frontier]")
+        assert figure.locator("path.line").count() == 2
+        assert "gm" in figure.locator(".plot").text_content()
+        assert shows_whole_width(page)
+        keep(page, "frontier")
 
 
 def test_hostile_names_are_shown_as_text(opened, overlays):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from meshwright.runtime.progress import Progress
 
 DATASETS_HELP = (
-    "Overlays, runs, assignments, workloads or configurations; overlays of one workload are "
-    "compared."
+    "Overlays, frontiers, runs, assignments, workloads or configurations; overlays of one workload "
+    "are compared."
 )
 PAGE_HELP = "The page; its numbers are written to a .json file of the same name."
 

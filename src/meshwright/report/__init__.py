@@ -17,6 +17,7 @@ from meshwright.model.instance import Instance
 from meshwright.overlay.dataset import read_overlay
 from meshwright.report.assignment_facts import assignment_facts, problem_facts, triangle
 from meshwright.report.deployment_facts import deployment_facts
+from meshwright.report.frontier_facts import frontier_facts
 from meshwright.report.overlay_facts import measured_facts, overlay_facts, run_facts, workload_facts
 from meshwright.report.page import BUDGETS, render, trimmed
 from meshwright.report.recommendation import recommend
@@ -28,6 +29,7 @@ MOST_BYTES = 8_000_000
 DIGEST_OF = {  # kind: the fact of its manifest that names its workload or problem
     "workload": "digest",
     "overlay": "workload_digest",
+    "frontier": "workload_digest",
     "run": "workload_digest",
     "assignment": "problem_digest",
 }
@@ -44,7 +46,7 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Section:
-    """Overlays and runs of one workload, assignments of one problem, or one deployment."""
+    """Overlays, frontiers, runs of one workload; assignments of one problem; or a deployment."""
 
     digest: str
     source: Manifest | None = None  # the workload or the problem
@@ -105,8 +107,10 @@ def document(
 ) -> dict[str, Any]:
     """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
     progress = progress or no_progress()
+    of_workload = "workload", Path(workload) if workload is not None else None
     moved = {  # kind of dataset: the kind it was made from, and where that is
-        "overlay": ("workload", Path(workload) if workload is not None else None),
+        "overlay": of_workload,
+        "frontier": of_workload,
         "assignment": ("problem", Path(problem) if problem is not None else None),
     }
     gathered = gather([Path(path) for path in datasets], moved)
@@ -195,7 +199,17 @@ def _overlays(section: Section, progress: Progress) -> dict[str, Any]:
         workload |= workload_facts(source_name(made.path), instance)
         workload |= {"created": made.created, "command": made.command}
     shown = {"workload": workload, "overlays": overlays, "runs": runs}
+    shown["frontiers"] = _frontiers(section, progress)
     return {"kind": "overlays", **shown, "recommendation": recommend(overlays)}
+
+
+def _frontiers(section: Section, progress: Progress) -> list[dict[str, Any]]:
+    found = []
+    for label, manifest in section.datasets["frontier"]:
+        assert section.source is not None
+        with progress.step(f"reading {label}"):
+            found.append(frontier_facts(label, manifest, Instance.read(section.source)))
+    return found
 
 
 def _deployment(

@@ -90,6 +90,41 @@ const OverlayCharts = (() => {
       x: { label: "subscribers", log: large }, y: key === "components" ? { label, min: 1, max: Math.max(2, ...values.flatMap((v) => (one ? v.dots : v.means).map((p) => p[1]))) } : { label, min: 0, whole: true } });
   }
 
+  // Links against the maximum degree: the plans of frontiers, the bounds, and where others lie.
+  function frontier(figure, host, { frontiers, overlays }) {
+    const complete = (f) => f.points.filter((p) => p.connected);
+    const all = frontiers.flatMap(complete);
+    if (!all.length) {
+      note(figure, "No plan connects every topic.");
+      host.remove();
+      return;
+    }
+    const series = frontiers.map((f, index) => {
+      const byName = new Map(complete(f).map((p) => [p.overlay, p]));
+      const points = [...byName.values()].sort((a, b) => a.degree - b.degree);
+      return { label: f.label, index, points: points.map((p) => [p.degree, p.links, 1, p.overlay]),
+        tell: (p) => `${p[3]}\n${plural(p[1], "link")}, maximum degree ${number(p[0])}` };
+    });
+    const drawn = new Set(all.map((p) => p.overlay));
+    const known = [
+      ...overlays.filter((o) => o.certificate.connected && !drawn.has(o.label)).map((o) => ({ name: o.label, links: o.headline.links, degree: o.headline.maximum_fan_out })),
+      ...frontiers[0].others.filter((o) => o.connected).map((o) => ({ ...o, name: o.method })),
+    ].filter((o, i, list) => list.findIndex((other) => other.links === o.links && other.degree === o.degree) === i);
+    // What is far away would leave no room for the curve; the table has it.
+    const most = { links: 3 * Math.max(...all.map((p) => p.links)), degree: 3 * Math.max(...all.map((p) => p.degree)) };
+    const near = known.filter((o) => o.links <= most.links && o.degree <= most.degree);
+    const far = known.filter((o) => !near.includes(o)).map((o) => `${o.name} (${plural(o.links, "link")}, degree ${number(o.degree)})`);
+    if (far.length) note(figure, `${figure.querySelector("p").textContent} Too far away to be shown: ${far.join(", ")}.`);
+    const links = Math.max(...all.map((p) => p.bound_links)), degree = Math.max(...all.map((p) => p.bound_degree));
+    const shown = [...all, ...near];
+    const top = Math.max(links + 1, ...shown.map((p) => p.links)), right = Math.max(degree + 1, ...shown.map((p) => p.degree));
+    series.push({ label: "bound", index: frontiers.length, points: [[degree, top, 1, "silent"], [degree, links], [right, links, 1, "silent"]],
+      tell: () => `no complete plan has fewer than ${plural(links, "link")}\nor a maximum degree below ${number(degree)}` });
+    Charts.xy(host, { label: "Links against maximum degree", series, height: 360,
+      marks: near.map((o) => ({ index: frontiers.length + 1, x: o.degree, y: o.links, text: o.name })),
+      x: { label: "maximum degree", min: Math.max(degree - 1, 0), max: right, whole: true }, y: { label: "links", min: Math.floor(links * 0.9), max: top, whole: true } });
+  }
+
   const runBars = (key, shown) => (figure, host, { runs }) => Charts.bars(host, { label: key,
     rows: runs.map((r, index) => ({ label: `${r.label}: ${r.routing} on ${r.overlay}`, index, value: r.totals[key], shown: shown(r.totals[key]) })) });
 
@@ -97,7 +132,7 @@ const OverlayCharts = (() => {
     ccdf(host, label, label, of, runs.map((r, index) => ({ label: r.label, index, points: (r[key] || { ccdf: [] }).ccdf })).filter((s) => s.points.length), key !== "longest_path");
 
   return {
-    support, degree,
+    support, degree, frontier,
     diameter: (figure, host, s) => against(figure, host, s.overlays, "diameter", "diameter"),
     components: (figure, host, s) => against(figure, host, s.overlays, "components", "components"),
     "topics-per-node": (figure, host, s) => ccdf(host, "Topics per node", "topics", "nodes", [{ label: "", index: 0, points: s.workload.topics_per_node.ccdf }]),
