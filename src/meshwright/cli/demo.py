@@ -51,7 +51,10 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
         | {name: load_overlay(out / name) for name in PLANNED}
     )
     print_dissemination(design(instance, "sl", certify=False))
-    shown = [out / name for name in PLANNED]
+    curve = out / "frontier"
+    words = ("--points", "4", "--rounds", "1000")
+    run_verb("frontier", workload, "-o", curve, *words, silent=("--force", *on_spark))
+    shown = [out / "gm", out / "refined", curve]
     run_verb("report", *shown, "-o", report, silent=("--force",))
     print(f"\nTo run the plan on real Mosquitto brokers on this machine: {command_name()} lab demo")
     print("\nOpen the report in a browser; it needs no network:")
