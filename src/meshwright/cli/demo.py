@@ -52,8 +52,8 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
     )
     print_dissemination(design(instance, "sl", certify=False))
     curve = out / "frontier"
-    words = ("--points", "4", "--rounds", "1000")
-    run_verb("frontier", workload, "-o", curve, *words, silent=("--force", *on_spark))
+    few = ("--points", "4", "--rounds", "1000")
+    run_verb("frontier", workload, "-o", curve, *few, silent=("--force", *on_spark))
     shown = [out / "gm", out / "refined", curve]
     run_verb("report", *shown, "-o", report, silent=("--force",))
     print(f"\nTo run the plan on real Mosquitto brokers on this machine: {command_name()} lab demo")
