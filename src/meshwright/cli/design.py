@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from typer import Option
@@ -212,7 +213,7 @@ def print_limits(manifest: Manifest) -> None:
     if what:
         print(f"obeys {', '.join(what)}")
     if ignored := manifest.get("bounds_ignore"):
-        print(f"the bounds leave out: {', '.join(ignored)}")
+        print(fill(f"the bounds leave out: {'; '.join(ignored)}", 80))
 
 
 def print_dependence(manifest: Manifest) -> None:
