@@ -246,7 +246,15 @@ def test_messages_show_commands_as_this_one_was_started(here, run, monkeypatch, 
     assert f"Usage: {command} stats" in run("stats", "--help")[1]
 
 
-@pytest.mark.parametrize("verb", ["report", "stats", "check"])
+def test_a_damaged_configuration_of_brokers_cannot_be_reported(here, run):
+    Path("conf").mkdir()
+    Path("conf/plan.json").write_text("{}")
+    code, _, err = run("report", "conf")
+    assert code == 2
+    assert "plan.json' cannot be read ('kind'). Deploy again." in err
+
+
+@pytest.mark.parametrize("verb", ["stats", "check"])
 def test_a_configuration_of_brokers_is_called_so_and_not_a_workload(here, run, verb):
     Path("conf").mkdir()
     Path("conf/plan.json").write_text("{}")
