@@ -19,7 +19,17 @@ import meshwright
 PACKAGE = Path(meshwright.__file__).parent
 # Below the stages: they may import each other in this order, and no stage at all.
 GROUND = ("errors", "runtime", "storage", "model", "patterns")
-STAGES = ("workload", "overlay", "smallworld", "content", "deploy", "report", "verbs", "cli")
+STAGES = (
+    "workload",
+    "overlay",
+    "smallworld",
+    "content",
+    "deploy",
+    "mesh",
+    "report",
+    "verbs",
+    "cli",
+)
 ENTRY = ("__init__", "__main__")  # the doors of the package: they lead everywhere
 HEAVY = ("pyspark", "numba", "pandas", "scipy", "py4j", "highspy")
 

@@ -1,0 +1,1 @@
+"""The living mesh: agents beside brokers, and the planner that designs their overlay."""

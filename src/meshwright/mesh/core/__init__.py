@@ -1,0 +1,1 @@
+"""The protocol without I/O: an agent, the planner, and the log that both hold."""
