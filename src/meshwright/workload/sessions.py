@@ -66,6 +66,16 @@ class Followed(NamedTuple):
     in_doubt: Counter[str]  # subscriptions that are kept, by what the log does not tell
 
 
+class SessionState(NamedTuple):
+    """What is known of one client; as in `BrokerLog`."""
+
+    client: str
+    version: int | None
+    clean: bool | None
+    connected: bool
+    filters: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class _Session:
     """What a client wants, and what is known about its session."""
@@ -92,7 +102,7 @@ def follow(
     Lines are (seconds, text) without the time in front, in the order of the file. Those after
     `until` are not read. A line without a time has that of the line before.
     """
-    log = _Log()
+    log = BrokerLog()
     now = None
     for seconds, text in lines:
         now = seconds if seconds is not None else now
@@ -130,7 +140,7 @@ def topic_of(filter: str) -> str | None:
     return None if topic == "$SYS" or topic.startswith("$SYS/") else topic
 
 
-class _Log:
+class BrokerLog:
     """The sessions of a broker's clients while its log is read."""
 
     def __init__(self) -> None:
@@ -147,7 +157,7 @@ class _Log:
     def remember(self) -> None:
         """From now on a subscription stays, also when it ends."""
         if self._ever is None:
-            self._ever = dict.fromkeys(self._pairs())
+            self._ever = dict.fromkeys(self.pairs())
 
     def result(self) -> Followed:
         """Return what is wanted, without bridges and what stays inside of the broker."""
@@ -157,7 +167,7 @@ class _Log:
             doubt = session.doubt()
             if doubt and session.filters:
                 in_doubt[doubt] += len(session.filters)
-        wanted = list(self._pairs() if self._ever is None else self._ever)
+        wanted = list(self.pairs() if self._ever is None else self._ever)
         skipped = self._skipped + Counter(self._left_out.values())
         return Followed(wanted, list(self._wills), skipped, in_doubt)
 
@@ -185,7 +195,7 @@ class _Log:
         elif match := _EXPIRING.fullmatch(text):
             self._end(match[1], EXPIRED)
         elif _STARTING.match(text):
-            self._restart()
+            self.restart()
         else:
             self._read_pair(text)
 
@@ -199,12 +209,12 @@ class _Log:
         if what == "UNSUBSCRIBE":
             name = text[1:] if text.startswith("\t") else own
             if name is not None:
-                self._unsubscribe(client, name)
+                self.unsubscribe(client, name)
             return name is not None
         if own is not None and _QOS.match(f" {own}"):
             self._listed.clear()
             self._confirms = True
-            self._subscribe(client, own[2:])
+            self.subscribe(client, own[2:])
             return True
         if match := _LISTED.fullmatch(text):
             self._listed.append(match[1])
@@ -216,21 +226,22 @@ class _Log:
         known = [cut for cut in cuts if text[:cut] in self._sessions]
         if known or (cuts and cuts[0] > 0 and not _MESSAGE.match(text)):
             cut = known[-1] if known else cuts[0]
-            self._subscribe(text[:cut], text[cut + 3 :])
+            self.subscribe(text[:cut], text[cut + 3 :])
             return
         for client, name in _cuts(text):
             if client in self._sessions and name in self._sessions[client].filters:
-                self._unsubscribe(client, name)
+                self.unsubscribe(client, name)
                 return
 
     def _grant_listed(self) -> None:
         """Take what a client asked for as granted, where the broker does not log what it grants."""
         if self._asking is not None and not self._confirms:
             for name in self._listed:
-                self._subscribe(self._asking[1], name)
+                self.subscribe(self._asking[1], name)
         self._listed.clear()
 
-    def _subscribe(self, client: str, name: str) -> None:
+    def subscribe(self, client: str, name: str) -> None:
+        """A client wants a filter from here on; bridges of a mesh and $SYS are left out."""
         reason = BRIDGE if is_bridge(client) else INSIDE if topic_of(name) is None else None
         if reason is not None:
             self._left_out[client, name] = reason
@@ -239,7 +250,8 @@ class _Log:
             if self._ever is not None:
                 self._ever[client, name] = None
 
-    def _unsubscribe(self, client: str, name: str) -> None:
+    def unsubscribe(self, client: str, name: str) -> None:
+        """A client no longer wants a filter."""
         session = self._sessions.get(client)
         if session is not None and name in session.filters:
             del session.filters[name]
@@ -259,7 +271,8 @@ class _Log:
             if session.clean:
                 self._end(client, ENDED)
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
+        """The broker starts again: no client is connected, and clean sessions are over."""
         self._asking = None
         for client, session in self._sessions.items():
             session.connected = False
@@ -277,7 +290,28 @@ class _Log:
         if self._ever is None:
             self._skipped[reason] += n
 
-    def _pairs(self) -> Iterator[tuple[str, str]]:
+    def state(self) -> Iterator[SessionState]:
+        """Yield what is known of each client, to `restore` it elsewhere."""
+        for client, session in self._sessions.items():
+            known = session.version, session.clean, session.connected
+            yield SessionState(client, *known, tuple(session.filters))
+
+    def restore(self, state: SessionState) -> None:
+        """Begin with what was known of a client."""
+        client, version, clean, connected, filters = state
+        self._sessions[client] = _Session(dict.fromkeys(filters), version, clean, connected)
+
+    def knows(self, client: str) -> bool:
+        """Return whether a client has connected or subscribed."""
+        return client in self._sessions
+
+    def filters(self, client: str) -> list[str]:
+        """Return what a client wants."""
+        session = self._sessions.get(client)
+        return list(session.filters) if session else []
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield who wants what now."""
         for client, session in self._sessions.items():
             for name in session.filters:
                 yield client, name

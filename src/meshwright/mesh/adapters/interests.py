@@ -1,0 +1,117 @@
+"""What the clients of a Mosquitto broker want, followed live through the lines of its log.
+
+The broker publishes its log under $SYS; the topic of a line says whether it is a subscription, the
+end of one, or a notice. The log is a hint: a line "client qos filter" can be read in several ways
+when client ids hold spaces and digits, and it is cut at 999 bytes. Where there is doubt the
+interest is kept, wider rather than narrower, and counted. Tried with 2.0.11.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from meshwright.patterns.filters import is_allowed, is_filter
+from meshwright.workload.sessions import BrokerLog, SessionState, topic_of
+
+PREFIX = "$SYS/broker/log/"
+SUBSCRIBED, UNSUBSCRIBED, NOTICE = (
+    f"{PREFIX}{end}" for end in ("M/subscribe", "M/unsubscribe", "N")
+)
+TOPICS = (SUBSCRIBED, UNSUBSCRIBED, NOTICE)
+AGENT = "meshwright-agent."  # begins the client ids of agents, whose subscriptions are no interests
+CUT_AT = 999  # bytes of a line, its time included
+# Why an interest is kept that may be none
+AMBIGUOUS = "lines that can be read in several ways"
+CUT = "filters that the log cut, and that were widened"
+
+_TIME = re.compile(r"^[0-9][0-9TZ:./,+ -]*?: ")
+_QOS = re.compile(r" [012] ")
+
+
+class Interests:
+    """The filters that clients of one broker want; agents and bridges do not count."""
+
+    def __init__(self) -> None:
+        self.log = BrokerLog()
+        self.in_doubt = Counter[str]()
+
+    def read(self, topic: str, line: str) -> None:
+        """Read one line of the log, as it was published under a topic of `TOPICS`."""
+        is_cut = len(line.encode()) >= CUT_AT
+        text = _TIME.sub("", line, count=1)
+        if topic == SUBSCRIBED:
+            self._subscribed(text, is_cut=is_cut)
+        elif topic == UNSUBSCRIBED:
+            self._unsubscribed(text, is_cut=is_cut)
+        elif not is_cut:
+            self.log.read(text)
+
+    def restore(self, states: Iterable[SessionState]) -> None:
+        """Begin with what was known of clients before."""
+        for state in states:
+            self.log.restore(state)
+
+    def states(self) -> dict[str, SessionState]:
+        """Return what is known of each client, agents left out."""
+        states = self.log.state()
+        return {state.client: state for state in states if not state.client.startswith(AGENT)}
+
+    def restarted(self) -> None:
+        """Forget clean sessions: the broker was started again."""
+        self.log.restart()
+
+    def pairs(self) -> set[tuple[str, str]]:
+        """Return who wants what, agents left out."""
+        return {(c, name) for c, name in self.log.pairs() if not c.startswith(AGENT)}
+
+    def wanted(self) -> set[str]:
+        """Return the filters that the broker must get from elsewhere."""
+        found = (topic_of(name) for _, name in self.pairs())
+        # Filters that begin with $ stay inside the broker, except the inner ones of $share.
+        return {name for name in found if name and not name.startswith("$")}
+
+    def _subscribed(self, text: str, *, is_cut: bool) -> None:
+        places = [match.span() for match in _QOS.finditer(text)]
+        readings = [(text[:start], text[end:]) for start, end in places if start]
+        if is_cut:
+            readings = [(client, _widened(name)) for client, name in readings]
+            if not readings:  # the cut took the filter: it may be any
+                readings = [(text, "#")]
+            self.in_doubt[CUT] += 1
+        readings = [(client, name) for client, name in readings if _may_be_filter(name)]
+        known = [reading for reading in readings if self.log.knows(reading[0])]
+        chosen = known or readings
+        if len(chosen) > 1:
+            self.in_doubt[AMBIGUOUS] += 1
+        for client, name in chosen:
+            self.log.subscribe(client, name)
+
+    def _unsubscribed(self, text: str, *, is_cut: bool) -> None:
+        readings = []
+        for match in re.finditer(" ", text):
+            client, name = text[: match.start()], text[match.end() :]
+            if is_cut:
+                name = _widened(name)
+            if name in self.log.filters(client):
+                readings.append((client, name))
+        if len(readings) == 1 and not is_cut:
+            self.log.unsubscribe(*readings[0])
+        elif readings:  # several readings, or the widened filter stands for others too
+            self.in_doubt[CUT if is_cut else AMBIGUOUS] += 1
+
+
+def _widened(name: str) -> str:
+    """Return a filter that covers all that begin with this text."""
+    parent, _, _ = name.rpartition("/")
+    return f"{parent}/#" if parent else "#"
+
+
+def _may_be_filter(name: str) -> bool:
+    """Return whether Mosquitto would grant this filter."""
+    if not name or not all(map(is_allowed, name)):
+        return False
+    if not is_filter(name):
+        return True
+    *above, last = name.split("/")
+    whole = all(level == "+" or not is_filter(level) for level in above)
+    return whole and "#" not in above and (last in ("+", "#") or not is_filter(last))

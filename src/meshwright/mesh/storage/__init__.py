@@ -1,0 +1,1 @@
+"""What an agent or a planner keeps on disk: records in segment files."""

@@ -1,0 +1,255 @@
+"""Connections between agents: who is let in, and what ends them."""
+
+import asyncio
+import struct
+
+import pytest
+
+from meshwright.mesh.core import frames, values
+from meshwright.mesh.core.events import PLANNER, LinkLost, LinkUp, Received
+from meshwright.mesh.shell import codec, links
+from meshwright.mesh.shell.codec import FrameError, Reader, decode, encode, pack, unpack
+from meshwright.mesh.shell.links import Identity, Links
+
+ONE = values.Version(1, 7)
+DATA = frames.Data(
+    values.MessageId(3, 1, 9),
+    values.Message("plant 1/größe", b"\x00payload", 2, True, 1.5, b"p"),
+    ONE,
+    1,
+    0,
+    (1, 2),
+    frames.Previous(values.MessageId(3, 1, 8), ONE),
+    (1, 5),
+    (),
+    values.Stamp(4, 3),
+)
+ENTRY = values.Entry(
+    ONE,
+    (
+        values.Joined(3, "edge-3", "127.0.0.1:9"),
+        values.Interests(3, ("a/#",), ()),
+        values.Linked(values.Topology("tree", ((1, 2),))),
+        values.Health((4,), ((1, 2),)),
+    ),
+)
+FRAMES = [
+    frames.Hello("demo", 3, 1, ONE, 1),
+    frames.Log((ENTRY,)),
+    DATA,
+    frames.Acks(3, 4, 1, (values.MessageId(3, 1, 9),), (), 5),
+    frames.Wants(3, True, ("a/#",), ()),
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: type(frame).__name__)
+def test_a_frame_comes_back_as_it_was(frame):
+    data = encode(frame)
+    found = list(Reader(10_000).feed(data))
+    assert found == [frame]
+    assert type(found[0]) is type(frame)
+    assert repr(found[0]) == repr(frame)  # nested values have their classes again
+
+
+def test_frames_are_found_however_the_bytes_are_cut():
+    data = b"".join(map(encode, FRAMES))
+    for step in (1, 3, 7, len(data)):
+        reader = Reader(10_000)
+        found = [f for i in range(0, len(data), step) for f in reader.feed(data[i : i + step])]
+        assert found == FRAMES
+
+
+def test_a_frame_with_any_wrong_byte_is_refused_or_is_another_frame_of_the_right_types():
+    data = encode(DATA)
+    kind, body = data[4], data[5:]
+    for i in range(len(body)):
+        for wrong in (0x00, 0x7F, 0xC1, 0xFF):
+            try:
+                found = decode(kind, body[:i] + bytes([wrong]) + body[i + 1 :])
+            except FrameError:
+                continue
+            assert type(found) is frames.Data
+            assert type(found.message.topic) is str
+            assert type(found.message.payload) is bytes
+
+
+def test_a_frame_of_a_gigabyte_is_refused_by_its_head():
+    head = struct.pack(">IB", 2**30, 6)
+    with pytest.raises(FrameError, match="a frame of 1,073,741,824 bytes; at most 1,000 may come"):
+        list(Reader(1_000).feed(head))
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(FrameError, match="a frame of kind 200 is not valid"):
+        list(Reader(1_000).feed(struct.pack(">IB", 1, 200) + b"\x90"))
+
+
+def test_records_come_back_as_tuples():
+    record = (1, "a", b"\xff", None, (2.5, (True,)))
+    assert unpack(pack(record)) == record
+
+
+class Side:
+    """One end, with what it told its core."""
+
+    def __init__(self, node, *, mesh="demo", secret=b"s", allowed=None):
+        self.events, self.notes = [], []
+        identity = Identity(mesh, node, secret, 100_000)
+        self.links = Links(
+            identity, self.events.append, lambda what, why: self.notes.append((what, why)), allowed
+        )
+
+    async def until(self, condition):
+        async with asyncio.timeout(20):
+            while not condition():
+                await asyncio.sleep(0.005)
+
+
+def run(scene):
+    asyncio.run(asyncio.wait_for(scene, 60))
+
+
+async def linked(one, other):
+    ports = [await side.links.listen("127.0.0.1", 0) for side in (one, other)]
+    for side, peer, port in ((one, other, ports[1]), (other, one, ports[0])):
+        side.links.keep({peer.links.identity.node: f"127.0.0.1:{port}"})
+    return ports
+
+
+async def close(*sides):
+    for side in sides:
+        await side.links.close()
+
+
+def test_two_agents_of_a_plan_are_linked_and_frames_arrive_in_order():
+    async def scene():
+        one, other = Side(1), Side(2)
+        await linked(one, other)
+        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        for counter in range(500):
+            one.links.send(2, frames.Ask(2, 1, values.MessageId(1, 1, counter), 3))
+        await other.until(lambda: len(other.events) > 500)
+        got = [e.frame.id.counter for e in other.events if isinstance(e, Received)]
+        assert got == list(range(500))
+        await close(one, other)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),  # the first to notice says why
+    [
+        ({"mesh": "another"}, "the peer belongs to the mesh 'another', not 'demo'"),
+        ({"secret": b"wrong"}, "the peer does not know the secret of the mesh"),
+    ],
+)
+def test_who_is_of_another_mesh_or_does_not_know_the_secret_is_refused(options, why):
+    async def scene():
+        one, other = Side(1, **options), Side(2)
+        await linked(one, other)
+        await one.until(lambda: any(why in reason for _, reason in one.notes + other.notes))
+        assert one.events == other.events == []
+        await close(one, other)
+
+    run(scene())
+
+
+def test_another_version_of_the_protocol_is_refused_with_what_to_do(monkeypatch):
+    async def scene():
+        side = Side(2)
+        port = await side.links.listen("127.0.0.1", 0)
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(encode(codec.Preface(99, "demo", 1, 2, b"n")))
+        await side.until(lambda: side.notes)
+        assert "version 99 of the protocol, this side 1; install the same" in side.notes[0][1]
+        writer.close()
+        await close(side)
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "a frame of"),
+        (struct.pack(">IB", 2**30, 0), "a frame of 1,073,741,824 bytes"),
+        (encode(DATA), "did not introduce itself"),
+    ],
+)
+def test_a_stranger_is_cut_off(data, why):
+    async def scene():
+        side = Side(2)
+        port = await side.links.listen("127.0.0.1", 0)
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(data)
+        await side.until(lambda: side.notes)
+        assert side.notes[0][0] == "links_refused"
+        assert why in side.notes[0][1]
+        assert side.events == []
+        writer.close()
+        await close(side)
+
+    run(scene())
+
+
+def test_a_lost_connection_is_told_and_opened_again():
+    async def scene():
+        one, other = Side(1), Side(2)
+        await linked(one, other)
+        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        other.links._up[1].close("cut by the test")
+        await one.until(
+            lambda: one.events.count(LinkUp(2)) == 2 and other.events.count(LinkUp(1)) == 2
+        )
+        assert LinkLost(2) in one.events
+        assert LinkLost(1) in other.events
+        await close(one, other)
+
+    run(scene())
+
+
+def test_a_link_that_is_not_in_the_plan_any_more_is_closed():
+    async def scene():
+        one, other = Side(1), Side(2)
+        await linked(one, other)
+        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        one.links.keep({})
+        await other.until(lambda: LinkLost(1) in other.events and LinkLost(2) in one.events)
+        await close(one, other)
+
+    run(scene())
+
+
+def test_a_silent_peer_is_lost(monkeypatch):
+    monkeypatch.setattr(links, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(links, "PING_SECONDS", 0.05)
+
+    async def scene():
+        one, other = Side(1), Side(2)
+        await linked(one, other)
+        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        other.links._pinging.cancel()  # as if the process were stopped
+        await one.until(lambda: any("silent" in why for _, why in one.notes))
+        assert LinkLost(2) in one.events
+        await close(one)
+        for link in list(other.links._up.values()):
+            link.close("the test ends")
+        other.links._server.close()
+
+    run(scene())
+
+
+def test_agents_dial_the_planner_and_only_those_of_the_inventory_are_let_in():
+    async def scene():
+        planner = Side(PLANNER, allowed={1: "edge-1"})
+        port = await planner.links.listen("127.0.0.1", 0)
+        known, stranger = Side(1), Side(9)
+        for side in (known, stranger):
+            await side.links.listen("127.0.0.1", 0)
+            side.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await known.until(lambda: LinkUp(1) in planner.events and LinkUp(PLANNER) in known.events)
+        await stranger.until(lambda: stranger.notes)
+        assert LinkUp(9) not in planner.events
+        await close(known, stranger, planner)
+
+    run(scene())
