@@ -11,7 +11,7 @@ from typer import Option
 
 from meshwright.cli import app, command_name, show
 from meshwright.cli.options import Job, WorkloadPath, makes_dataset, start
-from meshwright.errors import CheckError
+from meshwright.errors import CheckError, InputError
 
 if TYPE_CHECKING:
     from meshwright.storage import Manifest
@@ -27,6 +27,7 @@ LIMITS_HELP = (
     "CSV: node, max_degree, role (hub, relay, leaf); gm, minmax, low, refined, exact, gpa, gpm."
 )
 LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none), cost; for the same methods."
+SURVIVE_HELP = "Keep every topic connected after the loss of any K nodes (gm, minmax, refined)."
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 
@@ -84,6 +85,7 @@ def design(
     ),
     limits: Path | None = Option(None, metavar="FILE", help=LIMITS_HELP),
     links: Path | None = Option(None, metavar="FILE", help=LINKS_HELP),
+    survive: int | None = Option(None, metavar="K", help=SURVIVE_HELP),
     engine: str = Option(
         "auto",
         help="driver: in this process; spark: on Spark (gm, minmax, gpa, gpm); auto: on Spark for "
@@ -101,6 +103,8 @@ def design(
     options = job.options("workload", "engine", "patience")
     if limits or links or publishers_as == "leaf":
         engine = _obeying_engine(engine, options)
+    if survive:
+        engine = _surviving_engine(engine, method, survive)
     read_manifest(workload, "workload")
     expected = workload_forecast(workload)
     on_spark = choose_engine(engine, method, expected, patience) == "spark"
@@ -116,6 +120,22 @@ def design(
             f"{manifest['n_disconnected']:,} topics are not connected: {job.out} has them all. "
             "Raise limits, or try another method."
         )
+    if manifest.get("n_not_surviving"):
+        raise CheckError(
+            f"found no plan within these limits that survives the loss of any {survive}; one may "
+            f"exist. {manifest['n_not_surviving']:,} topics would be split, for example "
+            f"{manifest['not_surviving'][0]!r}. Raise limits, or try another method."
+        )
+
+
+def _surviving_engine(engine: str, method: str, survive: int) -> str:
+    """Return the engine of a design for failures: this process, and never Spark."""
+    from meshwright.overlay.methods import check_survive
+
+    check_survive(method, survive)
+    if engine == "spark":
+        raise InputError("engine spark does not design for failures; choose driver.")
+    return "driver" if engine == "auto" else engine
 
 
 def _incomplete(manifest: Manifest, max_degree: int | None) -> str:
@@ -216,6 +236,23 @@ def print_limits(manifest: Manifest) -> None:
         print(fill(f"the bounds leave out: {'; '.join(ignored)}", 80))
 
 
+def print_survival(manifest: Manifest) -> None:
+    """Print what the plan survives, and what that costs in links."""
+    survive = manifest["parameters"].get("survive")
+    if not survive:
+        return
+    if not manifest.get("n_not_surviving"):
+        one = "the loss of any one node" if survive == 1 else f"the loss of any {survive} nodes"
+        print(f"survives {one}: no topic is split, and no publisher cut off")
+    links, degree = (
+        manifest["parameters"][name] for name in ("links_without", "max_degree_without")
+    )
+    show.print_sentence(
+        f"The price: {manifest['n_edges']:,} links instead of {links:,}, and a maximum degree of "
+        f"{manifest['max_degree']:,} instead of {degree:,}."
+    )
+
+
 def print_dependence(manifest: Manifest) -> None:
     """Print whether the plan is a star, and what most depends on."""
     from meshwright.overlay.dependence import Dependence
@@ -258,6 +295,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
         print(f"links without a cost, which are not counted in it: {without:,}")
     print(publishers_line(manifest))
     print_limits(manifest)
+    print_survival(manifest)
     print_dependence(manifest)
     if connected:
         print("every topic's subscribers are joined without relays")

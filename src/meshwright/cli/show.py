@@ -139,5 +139,6 @@ def span(low: float, high: float) -> str:
 
 def with_parameters(method: str, parameters: Mapping[str, object]) -> str:
     """Return a method with the parameters it was given, in words."""
-    given = [f"{name} {value}" for name, value in parameters.items() if value is not None]
+    shown = {name: value for name, value in parameters.items() if not name.endswith("_without")}
+    given = [f"{name} {value}" for name, value in shown.items() if value is not None]
     return f"{method} ({', '.join(given)})" if given else method

@@ -23,6 +23,7 @@ class Method:
     on_spark: bool = False  # whether it also runs on Spark
     restrictable: bool = False  # whether it obeys leaves, limits and links
     searches: bool = False  # whether it takes `restrictions`, and returns facts of its search
+    survivable: bool = False  # whether it designs overlays that survive the loss of nodes
 
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""

@@ -16,7 +16,13 @@ from meshwright.model.method import choose
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.model.small_world import SmallWorld, small_world
 from meshwright.overlay.demand import ASSUMPTIONS, assumption, make_demand
-from meshwright.overlay.methods import METHODS, MOST_BUDGET, SMALL_WORLDS, fill_parameters
+from meshwright.overlay.methods import (
+    METHODS,
+    MOST_BUDGET,
+    SMALL_WORLDS,
+    check_survive,
+    fill_parameters,
+)
 from meshwright.runtime.arrays import Bools, Ints
 from meshwright.runtime.compile import Stopwatch
 from meshwright.runtime.progress import OnProgress
@@ -58,6 +64,7 @@ def design(
     publishers_as: str | None = None,
     limits: LimitsGiven = None,
     links: LinksGiven = None,
+    survive: int | None = None,
     **parameters: Any,
 ) -> Overlay:
     """Return the overlay that a method designs: for ``sl``, ``s``, ``l``, ``none`` a SmallWorld.
@@ -98,6 +105,9 @@ def design(
         The most links of nodes, and their roles: a CSV file or rows (docs/limits.md).
     links
         Pairs that may or may not be linked: a CSV file or rows (docs/limits.md).
+    survive
+        Keep every topic connected after the loss of any so many nodes: gm, minmax and refined
+        (docs/survive.md).
     **parameters
         The method's own: ``max_edges``, ``max_degree``, ``ties``, ``k``, ``fingers``, ``seed``, ...
 
@@ -112,6 +122,7 @@ def design(
     >>> world.ring.tolist(), world.fingers.tolist(), world.support
     ([0, 1, 2, 3], [[1, 2], [2, 3], [3, 1], [0, 1]], 1.0)
     """
+    from meshwright.overlay import losses
     from meshwright.overlay import restricted as rules
 
     watch = Stopwatch()
@@ -130,21 +141,28 @@ def design(
         equal_edges=equal_edges,
         publishers_as=publishers_as,
         certify_seconds=certify_seconds,
+        survive=survive,
         **parameters,
     )
     limits, links = rules.read_limits(limits, instance), rules.read_links(links, instance)
     restricted = rules.restrict(
         instance, carries=carries, publishers_as=publishers_as, limits=limits, links=links
     )
+    target, obeyed = instance, restricted  # what the method has to connect, and within what
+    if survive:
+        if engine is not None:
+            raise InputError("engine spark does not design for failures; choose driver.")
+        remaining = losses.after_losses(instance, survive, restricted)
+        target, obeyed = remaining.instance, remaining.restrictions
     if restricted.any:
         rules.check_restrictable(method, budget_ratio=budget_ratio, on_spark=engine is not None)
         if METHODS[method].budget is None:
-            rules.check_possible(instance, restricted)
-        engine = rules.restricted_engine(restricted)
+            rules.check_possible(target, obeyed)
+        engine = rules.restricted_engine(obeyed)
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
     if METHODS[method].searches:
         rules.refuse_costs(method, restricted)
-        options = {"restrictions": restricted}
+        options = {"restrictions": obeyed}
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
@@ -155,7 +173,10 @@ def design(
     parameters = fill_parameters(method, parameters)
     if METHODS[method].reports_progress:
         options["on_progress"] = on_progress
-    built = METHODS[method].load()(instance, **parameters, **options)
+    built = METHODS[method].load()(target, **parameters, **options)
+    if survive:
+        built = losses.keep_needed(built, remaining, instance, restricted.carries)
+        built[2].update(losses.price(method, parameters, instance, restricted), survive=survive)
     seed = parameters.pop("seed", None)
     if method == "star" and instance.n_nodes:
         from meshwright.overlay.methods.baselines import hub
@@ -185,7 +206,8 @@ def design(
         overlay, seconds=watch.seconds, carries=restricted.carries, limits=limits, links=links
     )
     if restricted.pairs is not None and METHODS[method].budget is None:
-        rules.refuse_impossible(overlay)
+        whole = replace(overlay, instance=target, carries=obeyed.carries, _components=[])
+        rules.refuse_impossible(whole)
     if not certify:
         return overlay
     if bounds is None:
@@ -206,6 +228,7 @@ def check_request(
     assume_publishers: str | None = None,
     publishers_as: str | None = None,
     certify_seconds: float | None = None,
+    survive: int | None = None,
     **parameters: Any,
 ) -> None:
     """Validate the arguments of `design`, independent of the instance."""
@@ -228,6 +251,8 @@ def check_request(
     check_choice("budget_counts", budget_counts, BUDGET_COUNTS)
     if certify_seconds is not None and not 0 <= certify_seconds <= MOST_BUDGET:
         raise InputError(f"certify_seconds is {certify_seconds}; give a number, 0 or more.")
+    if survive is not None:
+        check_survive(method, survive)
     twice = [name for name in budget if parameters.get(name) is not None]
     if twice or (average_degree is not None and budget_ratio is not None):
         raise InputError("give one budget: max_edges, average_degree, max_degree or budget_ratio.")

@@ -26,6 +26,7 @@ from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
 from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
+from meshwright.overlay.losses import survival_facts
 from meshwright.overlay.methods import SMALL_WORLDS
 from meshwright.overlay.restricted import restrictions_of
 from meshwright.overlay.topics import evaluate_range, sub_overlays
@@ -99,6 +100,8 @@ def check(
             findings = _check_order(overlay_made, restrictions, manifest["bounds"])
             findings += limit_findings(manifest, overlay_made)
             findings += _check_dependence(manifest, overlay_made)
+            overlay_made = replace(overlay_made, parameters=manifest["parameters"])
+            findings += _differences(manifest.facts, survival_facts(overlay_made))
         property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)

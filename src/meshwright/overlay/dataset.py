@@ -20,6 +20,7 @@ from meshwright.model.small_world import SmallWorld, count_phases, stray_edges, 
 from meshwright.overlay.demand import make_demand
 from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.limits_tables import limit_facts, limit_tables, read_limit_tables
+from meshwright.overlay.losses import survival_facts
 from meshwright.patterns.expand import expand
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
@@ -48,6 +49,7 @@ def write_overlay(
                 **_participation(overlay.instance),
                 **limit_facts(overlay),
                 "dependence": found.as_dict() if (found := find_dependence(overlay)) else None,
+                **survival_facts(overlay),
                 **overlay.certificate(),
             }
         )

@@ -11,6 +11,7 @@ FINGERS = ("chord", "random")
 FILLS = ("interest", "random")
 UNTIL = ("covered", "full")
 MOST_BUDGET = 2**31 - 1
+MOST_LOST = 8  # nodes whose loss a plan survives; more would need a full mesh of most topics
 MOST_K = 1000  # as a fraction of integers: their products with gains fit int64
 
 GREEDY = "meshwright.overlay.methods.greedy"
@@ -40,8 +41,8 @@ SMALL_WORLDS: Mapping[str, Method] = {
 }
 MAX_EDGES = {"max_edges": None}
 METHODS: Mapping[str, Method] = {
-    "gm": _greedy("greedy_merge", defaults={"ties": "degree"}),
-    "minmax": _greedy("minmax"),
+    "gm": _greedy("greedy_merge", defaults={"ties": "degree"}, survivable=True),
+    "minmax": _greedy("minmax", survivable=True),
     "low": _greedy("low", on_spark=False, defaults={"k": 2}),
     "gpa": _greedy("greedy_merge", defaults={"ties": "degree", **MAX_EDGES}, budget="max_edges"),
     "gpm": _greedy("minmax", defaults=LIMITS, budget="max_degree"),
@@ -51,6 +52,7 @@ METHODS: Mapping[str, Method] = {
         reports_progress=True,
         restrictable=True,
         searches=True,
+        survivable=True,
     ),
     "exact": Method(
         "meshwright.overlay.methods.exact:exact",
@@ -75,6 +77,7 @@ METHODS: Mapping[str, Method] = {
     **SMALL_WORLDS,
 }
 ON_SPARK = tuple(name for name, method in METHODS.items() if method.on_spark)
+SURVIVABLE = tuple(name for name, method in METHODS.items() if method.survivable)
 RESTRICTABLE = tuple(name for name, method in METHODS.items() if method.restrictable)
 
 
@@ -101,6 +104,15 @@ def fill_parameters(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     _check_search(parameters)
     check_seed(parameters.get("seed", 0))
     return parameters
+
+
+def check_survive(method: str, survive: object) -> None:
+    """Raise InputError unless a method can design for the loss of so many nodes."""
+    is_count = isinstance(survive, int) and not isinstance(survive, bool)
+    if not is_count or not 0 <= survive <= MOST_LOST:  # type: ignore[operator]
+        raise InputError(f"survive is {survive!r}; give a whole number from 0 to {MOST_LOST}.")
+    if survive and not METHODS[method].survivable:
+        raise InputError(f"{method} does not know survive; {', '.join(SURVIVABLE)} do.")
 
 
 def _check_search(parameters: Mapping[str, Any]) -> None:

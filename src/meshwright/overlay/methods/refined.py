@@ -142,22 +142,14 @@ class PlanSearch:
     ) -> None:
         """Begin with `edges`, and with `drop` without those that no topic needs."""
         self.n_rounds = 0
-        n, n_slots = instance.n_nodes, instance.n_subscriptions
+        n = instance.n_nodes
         self._members = make_members(instance, restrictions)
         degrees: Longs = np.bincount(edges.ravel(), minlength=n)
         busiest = int(degrees.max(initial=0))
         cap = np.full(n, 2 * busiest + 8, np.int32)  # far more than a node of a good plan has
         if restrictions.max_links is not None:
             cap = np.minimum(cap, restrictions.max_links).astype(np.int32)
-        room = max(int(cap.max(initial=0)), busiest, 1)
-        self._plan = Plan(
-            degree=np.zeros(n, np.int32),
-            neighbours=np.zeros((n, room), np.int32),
-            seen=np.zeros(n_slots, np.int64),
-            queue=np.zeros(n, np.int32),
-            counts=np.zeros(2, np.int64),
-        )
-        link_all(self._plan, edges)
+        self._plan = make_plan(instance, edges, int(cap.max(initial=0)))
         limited = replace(restrictions, max_links=cap)
         ids = np.arange(n, dtype=np.int32)
         self._exclusions = limited.exclusions(ids, self._plan.degree)
@@ -228,6 +220,30 @@ class PlanSearch:
         kept = kernel.are_linked(self._plan, found)
         links: Ints = found[kept]
         return links
+
+
+def needed_links(instance: Instance, edges: Ints, restrictions: Restrictions) -> Ints:
+    """Return the links that some topic needs, in their order; the last ones are dropped first."""
+    check_size(instance)
+    plan = make_plan(instance, edges)
+    kernel.drop_all_redundant(make_members(instance, restrictions), plan, edges[::-1].copy())
+    kept: Ints = edges[kernel.are_linked(plan, edges)]
+    return kept
+
+
+def make_plan(instance: Instance, edges: Ints, room: int = 1) -> Plan:
+    """Return a plan of these links, with room for so many of each node at least."""
+    n = instance.n_nodes
+    degrees: Longs = np.bincount(edges.ravel(), minlength=n)
+    plan = Plan(
+        degree=np.zeros(n, np.int32),
+        neighbours=np.zeros((n, max(room, int(degrees.max(initial=0)), 1)), np.int32),
+        seen=np.zeros(instance.n_subscriptions, np.int64),
+        queue=np.zeros(n, np.int32),
+        counts=np.zeros(2, np.int64),
+    )
+    link_all(plan, edges)
+    return plan
 
 
 def make_members(instance: Instance, restrictions: Restrictions) -> Members:
