@@ -8,7 +8,7 @@ import pytest
 from meshwright.mesh.core import frames, values
 from meshwright.mesh.core.events import PLANNER, LinkLost, LinkUp, Received
 from meshwright.mesh.shell import codec, links
-from meshwright.mesh.shell.codec import FrameError, Reader, decode, encode, pack, unpack
+from meshwright.mesh.shell.codec import FrameError, Reader, decode, encode
 from meshwright.mesh.shell.links import Identity, Links
 
 ONE = values.Version(1, 7)
@@ -84,11 +84,6 @@ def test_an_unknown_kind_is_refused():
         list(Reader(1_000).feed(struct.pack(">IB", 1, 200) + b"\x90"))
 
 
-def test_records_come_back_as_tuples():
-    record = (1, "a", b"\xff", None, (2.5, (True,)))
-    assert unpack(pack(record)) == record
-
-
 class Side:
     """One end, with what it told its core."""
 
@@ -103,6 +98,11 @@ class Side:
         async with asyncio.timeout(20):
             while not condition():
                 await asyncio.sleep(0.005)
+
+
+def seen(side, event):
+    """Return how often an event came; named tuples of different classes may be equal."""
+    return sum(type(e) is type(event) and e == event for e in side.events)
 
 
 def run(scene):
@@ -125,7 +125,7 @@ def test_two_agents_of_a_plan_are_linked_and_frames_arrive_in_order():
     async def scene():
         one, other = Side(1), Side(2)
         await linked(one, other)
-        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        await one.until(lambda: seen(one, LinkUp(2)) and seen(other, LinkUp(1)))
         for counter in range(500):
             one.links.send(2, frames.Ask(2, 1, values.MessageId(1, 1, counter), 3))
         await other.until(lambda: len(other.events) > 500)
@@ -196,13 +196,11 @@ def test_a_lost_connection_is_told_and_opened_again():
     async def scene():
         one, other = Side(1), Side(2)
         await linked(one, other)
-        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        await one.until(lambda: seen(one, LinkUp(2)) and seen(other, LinkUp(1)))
         other.links._up[1].close("cut by the test")
-        await one.until(
-            lambda: one.events.count(LinkUp(2)) == 2 and other.events.count(LinkUp(1)) == 2
-        )
-        assert LinkLost(2) in one.events
-        assert LinkLost(1) in other.events
+        await one.until(lambda: seen(one, LinkUp(2)) == 2 and seen(other, LinkUp(1)) == 2)
+        assert seen(one, LinkLost(2))
+        assert seen(other, LinkLost(1))
         await close(one, other)
 
     run(scene())
@@ -212,9 +210,9 @@ def test_a_link_that_is_not_in_the_plan_any_more_is_closed():
     async def scene():
         one, other = Side(1), Side(2)
         await linked(one, other)
-        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        await one.until(lambda: seen(one, LinkUp(2)) and seen(other, LinkUp(1)))
         one.links.keep({})
-        await other.until(lambda: LinkLost(1) in other.events and LinkLost(2) in one.events)
+        await other.until(lambda: seen(other, LinkLost(1)) and seen(one, LinkLost(2)))
         await close(one, other)
 
     run(scene())
@@ -227,10 +225,10 @@ def test_a_silent_peer_is_lost(monkeypatch):
     async def scene():
         one, other = Side(1), Side(2)
         await linked(one, other)
-        await one.until(lambda: LinkUp(2) in one.events and LinkUp(1) in other.events)
+        await one.until(lambda: seen(one, LinkUp(2)) and seen(other, LinkUp(1)))
         other.links._pinging.cancel()  # as if the process were stopped
         await one.until(lambda: any("silent" in why for _, why in one.notes))
-        assert LinkLost(2) in one.events
+        assert seen(one, LinkLost(2))
         await close(one)
         for link in list(other.links._up.values()):
             link.close("the test ends")
@@ -247,9 +245,9 @@ def test_agents_dial_the_planner_and_only_those_of_the_inventory_are_let_in():
         for side in (known, stranger):
             await side.links.listen("127.0.0.1", 0)
             side.links.keep({PLANNER: f"127.0.0.1:{port}"})
-        await known.until(lambda: LinkUp(1) in planner.events and LinkUp(PLANNER) in known.events)
+        await known.until(lambda: seen(planner, LinkUp(1)) and seen(known, LinkUp(PLANNER)))
         await stranger.until(lambda: stranger.notes)
-        assert LinkUp(9) not in planner.events
+        assert not seen(planner, LinkUp(9))
         await close(known, stranger, planner)
 
     run(scene())

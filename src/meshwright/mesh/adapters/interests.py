@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from meshwright.patterns.filters import is_allowed, is_filter
-from meshwright.workload.sessions import BrokerLog, SessionState, topic_of
+from meshwright.workload.sessions import BrokerLog, SessionState, is_bridge, topic_of
 
 PREFIX = "$SYS/broker/log/"
 SUBSCRIBED, UNSUBSCRIBED, NOTICE = (
@@ -34,11 +34,12 @@ class Interests:
     def __init__(self) -> None:
         self.log = BrokerLog()
         self.in_doubt = Counter[str]()
+        self.bridges: set[str] = set()  # clients that are bridges of a static deployment
 
     def read(self, topic: str, line: str) -> None:
         """Read one line of the log, as it was published under a topic of `TOPICS`."""
         is_cut = len(line.encode()) >= CUT_AT
-        text = _TIME.sub("", line, count=1)
+        text = without_time(line)
         if topic == SUBSCRIBED:
             self._subscribed(text, is_cut=is_cut)
         elif topic == UNSUBSCRIBED:
@@ -85,6 +86,8 @@ class Interests:
             self.in_doubt[AMBIGUOUS] += 1
         for client, name in chosen:
             self.log.subscribe(client, name)
+            if is_bridge(client):
+                self.bridges.add(client)
 
     def _unsubscribed(self, text: str, *, is_cut: bool) -> None:
         readings = []
@@ -98,6 +101,11 @@ class Interests:
             self.log.unsubscribe(*readings[0])
         elif readings:  # several readings, or the widened filter stands for others too
             self.in_doubt[CUT if is_cut else AMBIGUOUS] += 1
+
+
+def without_time(line: str) -> str:
+    """Return a line of the log without the time in front."""
+    return _TIME.sub("", line, count=1)
 
 
 def _widened(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Frames and records as bytes: a length, a kind, and the fields in MessagePack.
+"""Frames as bytes: a length, a kind, and the fields in MessagePack.
 
 msgspec checks every field against the annotations of `core.frames` as it decodes, so a frame that
 arrives in the core has the types it should; it is the quickest of those that were tried, too
@@ -59,7 +59,6 @@ _DECODERS = [
     msgspec.msgpack.Decoder(_Entries if kind is frames.Log else kind, strict=True) for kind in KINDS
 ]
 _CHANGE_DECODERS = [msgspec.msgpack.Decoder(kind, strict=True) for kind in CHANGES]
-_RECORDS = msgspec.msgpack.Decoder()
 
 
 def encode(frame: Any) -> bytes:
@@ -102,21 +101,6 @@ class Reader:
                 yield frame
         finally:
             self._rest = bytes(view[offset:])
-
-
-def pack(value: tuple[Any, ...]) -> bytes:
-    """Return a record's key or value as bytes."""
-    data: bytes = _ENCODER.encode(value)
-    return data
-
-
-def unpack(data: bytes) -> Any:
-    """Return a key or value; sequences are tuples, and those of names plain ones."""
-    return _tuples(_RECORDS.decode(data))
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _tagged(log: frames.Log) -> _Entries:

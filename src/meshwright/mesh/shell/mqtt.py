@@ -18,7 +18,10 @@ from meshwright.errors import DeployError
 
 KEEP_ALIVE = 20  # seconds; a broker that is silent for one and a half of it counts as lost
 LAST_ID = 65_535
-READ_LIMIT = 2**18  # bytes taken from the socket at once
+FIRST_ID = 32_768  # smaller packet ids belong to the core: those of exactly-once delivery
+# Messages that the broker sends before we acknowledge one. The codec leaves the default of MQTT,
+# 65,535, out of the packet, and Mosquitto 2.0.11 then takes its own, 20.
+RECEIVE_MAXIMUM = 65_534
 
 
 class Will(NamedTuple):
@@ -101,18 +104,14 @@ class Connection(asyncio.Protocol):
         self.write(data)
 
     def take_id(self) -> int | None:
-        """Return a packet id that is not in use, or None if all are."""
-        if len(self._used) >= LAST_ID:
+        """Return a packet id that is not in use, or None if all are; from FIRST_ID on."""
+        if len(self._used) > LAST_ID - FIRST_ID:
             return None
         while True:
-            self._next_id = self._next_id % LAST_ID + 1
+            self._next_id = max(FIRST_ID, (self._next_id + 1) % (LAST_ID + 1))
             if self._next_id not in self._used:
                 self._used.add(self._next_id)
                 return self._next_id
-
-    def reserve_id(self, packet_id: int) -> None:
-        """Keep a packet id of an earlier connection: its message is not complete."""
-        self._used.add(packet_id)
 
     def acknowledge(self, packet_id: int, qos: int) -> None:
         """Tell the broker that a message of QoS 1 or 2 is safe here."""
@@ -343,7 +342,7 @@ def _connect_packet(login: Login) -> bytes:
         clean_start=login.clean,
         keep_alive=KEEP_ALIVE,
         session_expiry_interval=login.expiry,
-        receive_max=LAST_ID,
+        receive_max=RECEIVE_MAXIMUM,
         max_packet_size=login.max_packet or None,
     )
     data: bytes = packet.write()

@@ -1,0 +1,91 @@
+"""The stores of an agent or planner: the core's records in segment files, in the order of puts."""
+
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from meshwright.mesh.core.events import Drop, NotStored, Put, Stored
+from meshwright.mesh.storage.packing import pack, unpack
+from meshwright.mesh.storage.segments import FullError, Segments
+
+NUMBER = struct.Struct(">Q")  # in front of a value: copies between segments change their order
+
+
+class Recovered(NamedTuple):
+    """What was on disk."""
+
+    records: dict[str, list[tuple[Any, Any]]]  # (key, value) of each store, in the order of puts
+    damaged_bytes: int  # that hold no record, beside a last write that was not completed
+
+
+class Stores:
+    """Named stores, each a directory. Changes are gathered, and written by `flush`."""
+
+    def __init__(self, place: Path, names: Iterable[str], *, fsync: bool = False) -> None:
+        self._files: dict[str, Segments] = {}
+        self._changes: dict[str, dict[bytes, bytes | None]] = {}
+        self._tokens: dict[str, list[int]] = {}
+        self._next = 0
+        records = {}
+        damaged = 0
+        try:
+            for name in names:
+                opened = self._files[name] = Segments(place / name, fsync=fsync)
+                found = sorted(
+                    (NUMBER.unpack_from(value)[0], key, value) for key, value in opened.items()
+                )
+                records[name] = [(unpack(key), unpack(v[NUMBER.size :])) for _, key, v in found]
+                self._next = max(self._next, found[-1][0] + 1 if found else 0)
+                damaged += opened.damage.n_bytes - opened.damage.cut
+        except BaseException:
+            self.close()
+            raise
+        self.recovered = Recovered(records, damaged)
+
+    def close(self) -> None:
+        """Close the files; what was not flushed is not written."""
+        for opened in self._files.values():
+            opened.close()
+
+    def put(self, action: Put) -> None:
+        """Gather a record."""
+        key = pack(action.key)
+        changes = self._changes.setdefault(action.store, {})
+        changes.pop(key, None)  # the new one comes last
+        changes[key] = NUMBER.pack(self._next) + pack(action.value)
+        self._next += 1
+        self._tokens.setdefault(action.store, []).append(action.token)
+
+    def drop(self, action: Drop) -> None:
+        """Gather removals; those of records that are not there are left out."""
+        changes = self._changes.setdefault(action.store, {})
+        opened = self._files[action.store]
+        for each in action.keys:
+            key = pack(each)
+            changes.pop(key, None)
+            if key in opened:
+                changes[key] = None
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self._changes)
+
+    def flush(self) -> list[Stored | NotStored]:
+        """Write what was gathered, one write for each store, and return what became of the puts."""
+        answers: list[Stored | NotStored] = []
+        changes, self._changes = self._changes, {}
+        tokens, self._tokens = self._tokens, {}
+        for store, changed in changes.items():
+            try:
+                if changed:
+                    self._files[store].write(changed)
+                answers += [Stored(token) for token in tokens.get(store, ())]
+            except FullError as error:
+                answers += [NotStored(token, str(error)) for token in tokens.get(store, ())]
+        return answers
+
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Return for each store its records and the bytes that its files take."""
+        return {name: (len(opened), opened.disk_bytes) for name, opened in self._files.items()}
