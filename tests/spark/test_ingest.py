@@ -792,15 +792,16 @@ def test_names_are_checked_and_sorted_alike_wherever_they_are_numbered(spark, he
     rows = [(name, f"t/{name}") for name in odd]
     wrong = 'x,\ny,"\x01"\n' + f"{'long' * 20_000},t\n"
     found = []
-    for limit in (names.HERE_ROWS, -1):
-        monkeypatch.setattr(names, "HERE_ROWS", limit)
+    for n_rows, n_bytes in ((names.HERE_ROWS, names.HERE_BYTES), (-1, names.HERE_BYTES), (-1, 0)):
+        monkeypatch.setattr(names, "HERE_ROWS", n_rows)
+        monkeypatch.setattr(names, "HERE_BYTES", n_bytes)
         manifest = ingest_one(spark, csv(MANY + rows) + wrong, max_rejected=0.5, force=True)
         rejected = sorted(
             (row["record"], row["reason"]) for row in read_table("w", "rejected").to_pylist()
         )
         facts = [manifest[name] for name in ("digest", "node_names_digest", "n_rejected")]
         found.append((facts, rejected, list(Instance.load("w").node_names)))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert found[0][0][2] == 3
 
 
@@ -825,11 +826,13 @@ def colliding_until(salt_that_works):
     return key
 
 
-@pytest.fixture(params=["here", "on Spark"])
+@pytest.fixture(params=["here", "here from files", "on Spark"])
 def numbering(request, monkeypatch):
-    """The two places where names are numbered; small inputs use the first."""
-    if request.param == "on Spark":
+    """The ways to number names; small inputs use the first."""
+    if request.param != "here":
         monkeypatch.setattr(names, "HERE_ROWS", -1)
+    if request.param == "on Spark":
+        monkeypatch.setattr(names, "HERE_BYTES", 0)
     return request.param
 
 
@@ -852,6 +855,7 @@ def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch, numbe
 @pytest.mark.parametrize("undirected", [False, True])
 def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undirected):
     monkeypatch.setattr(names, "HERE_ROWS", -1)
+    monkeypatch.setattr(names, "HERE_BYTES", 0)
     monkeypatch.setattr(names, "PARTITION_NAMES", 50)  # or small inputs have one part
     rows = [(f"n{i * 37 % 701:03d}", f"n{i * i % 613:03d}") for i in range(3000)]
     write("s.edges", "".join(f"{a} {b}\n" for a, b in rows))

@@ -131,9 +131,7 @@ def ingest(
             "parameters": parameters,
             **run.log_facts(),
         }
-        node_names = nodes.names()
-        topic_names = node_names if topics is nodes else topics.names()
-        return publish_workload(stage, written, node_names, topic_names, run.partitions, facts)
+        return publish_workload(stage, written, nodes.names, topics.names, run.partitions, facts)
 
 
 @dataclass
@@ -190,11 +188,8 @@ class _Run:
 
     def join(self, nodes: NameIds, topics: NameIds, *, undirected: bool) -> Written:
         """Turn names into ids and write the distinct subscriptions and publications."""
-        rows = (
-            _keyed(self.usable, nodes, topics)
-            .join(nodes.ids().toDF("node_key", "node_id"), "node_key")
-            .join(topics.ids().toDF("topic_key", "topic_id"), "topic_key")
-        )
+        keyed = _keyed(self.usable, nodes, topics)
+        rows = topics.joined(nodes.joined(keyed, "node"), "topic")
         pairs = (rows.where("not published") if self.publishes else rows).select(
             "node_id", "topic_id"
         )
