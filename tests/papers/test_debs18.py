@@ -23,7 +23,7 @@ from meshwright.smallworld.routing.kernels.publications import (
     set_places,
 )
 from meshwright.smallworld.routing.protocols import Links, RingTables
-from meshwright.smallworld.routing.trace import Message
+from meshwright.smallworld.routing.routes import Message
 from tests.naive import routing as naive
 from tests.naive.overlays import gain, tcc
 from tests.naive.small_worlds import chord, gswico_l, gswico_s, property_1, ring_edges

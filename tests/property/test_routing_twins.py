@@ -17,8 +17,9 @@ from meshwright.smallworld.routing.kernels.publications import (
     OVERHEAD,
 )
 from meshwright.smallworld.routing.protocols import ROUTINGS, router
+from meshwright.smallworld.routing.routes import parents
 from meshwright.smallworld.routing.simulate import new_draws, simulate_range
-from meshwright.smallworld.routing.trace import parents, sketch, trace
+from meshwright.smallworld.routing.trace import sketch, trace
 from tests.naive import routing as naive
 from tests.naive.random_numbers import stream, uniform
 from tests.strategies import draws, instance_of, interests
@@ -180,6 +181,21 @@ def test_every_message_has_a_cause_and_every_receipt_a_line(routing, drawn, topi
     assert len(lines) == len(messages) + 1
     carried = sum("(relay)" in line or "(pivot)" in line for line in lines)
     assert carried == sum(topic not in drawn.interest[m.receiver] for m in messages)
+
+
+@pytest.mark.parametrize("routing", ["po", "pal", "pie", "tree"])
+@SOME
+@given(drawn=worlds(), topic=TOPICS, publisher=st.integers(0, 23), way=any_way)
+def test_a_trace_sends_message_by_message_what_the_simulation_sends(
+    routing, drawn, topic, publisher, way
+):
+    publisher %= drawn.n
+    topics, publishers = np.array([topic], np.int32), np.array([publisher], np.int32)
+    route = router(drawn.world, routing, **way).route
+    room = int(route(topics, publishers).n_messages[0])
+    ref = [tuple(row) for row in route(topics, publishers, room).trace.tolist()]
+    got = trace(drawn.world, topic, publisher, routing=routing, **way)
+    assert ref == got
 
 
 def ring_range(low: int, high: int, n: int) -> list[int]:

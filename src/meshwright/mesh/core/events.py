@@ -17,6 +17,7 @@ answered later by an event that carries its `token`. This may come at once, afte
 | `Drop`                   | nothing: a record that comes back after a crash does no harm          |
 | `Publish`                | `Taken(token)` (PUBACK; PUBCOMP for QoS 2; handed over for QoS 0)     |
 |                          | or `NotTaken` (refused for good); void once the broker is lost        |
+| `Release`                | `Released` (PUBCOMP)                                                  |
 | `Accept`                 | nothing: PUBACK (QoS 1) or PUBREC (QoS 2) for a packet of the broker  |
 | `SetSubscriptions`       | `Subscribed` when the broker has confirmed these filters              |
 | `Fetch`                  | `Fetched`, with the broker's retained messages under these filters    |
@@ -35,10 +36,10 @@ Stores
 
 Links
     A peer is the number of another agent, or `PLANNER`. The shell dials, authenticates and opens
-    again; it says `LinkUp` when frames can be sent and `LinkLost` when what was sent may be lost.
-    It says `LinkFull` when more than its high-water mark waits for the peer, `LinkFree` when
-    less than its low-water mark does, and it never stops reading. Silence of 5 s on a link that
-    sends keep-alives is a loss.
+    again; it says `LinkUp` when frames can be sent and `LinkLost` when what was sent may be lost,
+    also of connections that it closes itself. It says `LinkFull` when more than its high-water
+    mark waits for the peer, `LinkFree` when less than its low-water mark does, and it never stops
+    reading. Silence of 5 s on a link that sends keep-alives is a loss.
 
 Brokers
     `BrokerUp(resumed)` says that the data session is connected; `resumed` is the session-present
@@ -58,7 +59,12 @@ JOURNAL, MAILBOX, STATE = "journal", "mailbox", "state"
 
 
 class Start(NamedTuple):
-    """The first event: everything is recovered, nothing is connected."""
+    """The first event: everything is recovered, nothing is connected.
+
+    `wall` is the time of day in seconds, for expiry across restarts.
+    """
+
+    wall: float = 0.0
 
 
 class Tick(NamedTuple):
@@ -148,6 +154,12 @@ class NotTaken(NamedTuple):
     reason: str
 
 
+class Released(NamedTuple):
+    """PUBCOMP came for a packet: it can be used again."""
+
+    packet: int
+
+
 class Subscribed(NamedTuple):
     """The broker has confirmed the subscriptions of an action."""
 
@@ -188,6 +200,7 @@ Event = (
     | NotStored
     | Taken
     | NotTaken
+    | Released
     | Subscribed
     | Fetched
     | Replan
@@ -227,14 +240,21 @@ class Drop(NamedTuple):
 class Publish(NamedTuple):
     """Publish at this agent's broker, `retain` as in the message.
 
-    With a `packet` (exactly-once delivery): with this packet id and QoS 2, as a duplicate if it was
-    sent before; the shell goes on with PUBREL by itself.
+    With a `packet` (exactly-once delivery): with this packet id and QoS 2, with DUP if `duplicate`.
+    Then PUBREC is answered by `Taken`, and PUBREL waits for `Release`. Its
+    packet ids go up to 32,767; the shell takes larger ones for messages without a `packet`.
     """
 
     token: int
     message: Message
     packet: int | None = None
     duplicate: bool = False
+
+
+class Release(NamedTuple):
+    """Send PUBREL for a packet of a `Publish`; may come more than once, also after a reconnect."""
+
+    packet: int
 
 
 class Accept(NamedTuple):
@@ -288,6 +308,7 @@ Action = (
     | Put
     | Drop
     | Publish
+    | Release
     | Accept
     | SetSubscriptions
     | Fetch

@@ -1,27 +1,31 @@
 """The messages of one publication, hop by hop."""
 
+import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.overlay import Overlay
-from meshwright.smallworld.routing.protocols import Direction, Match, router
-
-
-class Message(NamedTuple):
-    """One hop of a publication. Nodes are ids.
-
-    The message is for all subscribers from `low` up to but not including `high`, clockwise on the
-    ring, and `receiver` is the next node on the way to `low`; `high` is -1 if it carries no range.
-    """
-
-    sender: int
-    receiver: int
-    low: int
-    high: int
-    hops: int  # from the publisher to the receiver
+from meshwright.model.small_world import SmallWorld
+from meshwright.smallworld.routing.protocols import (
+    Direction,
+    Links,
+    Match,
+    check_ring,
+    choose_protocol,
+    ring_tables,
+    router,
+)
+from meshwright.smallworld.routing.routes import (
+    PIVOTS,
+    Message,
+    RingLinks,
+    Taking,
+    parents,
+    ring_route,
+    tree_route,
+)
 
 
 def trace(
@@ -54,6 +58,12 @@ def trace(
         raise InputError(f"topic is {topic}; give an id from 0 to {instance.n_topics - 1}.")
     if not 0 <= publisher < instance.n_nodes:
         raise InputError(f"publisher is {publisher}; give an id from 0 to {instance.n_nodes - 1}.")
+    choose_protocol(routing, direction, match)
+    check_ring(routing, overlay.method, is_small_world=isinstance(overlay, SmallWorld))
+    if routing == "tree":
+        return tree_route(_neighbours(overlay), _taking(overlay, topic), publisher)
+    if routing in PIVOTS and isinstance(overlay, SmallWorld):
+        return _conveyed(overlay, topic, publisher, routing, (Direction(direction), Match(match)))
     route = router(overlay, routing, direction, match).route
     topics, publishers = np.array([topic], np.int32), np.array([publisher], np.int32)
     # Route twice: the number of messages is known only afterwards.
@@ -61,22 +71,50 @@ def trace(
     return [Message(*row) for row in route(topics, publishers, room).trace.tolist()]
 
 
-def parents(messages: list[Message]) -> list[int]:
-    """Return for each message the index of the one that caused it; -1 for the publisher's own.
+def _neighbours(overlay: Overlay) -> dict[int, list[int]]:
+    neighbours: dict[int, list[int]] = {}
+    for u, v in overlay.edges.tolist():
+        neighbours.setdefault(u, []).append(v)
+        neighbours.setdefault(v, []).append(u)
+    return {u: sorted(linked) for u, linked in neighbours.items()}
 
-    A node forwards a message that is for another node, and divides one that is for itself.
-    """
-    found = []
-    for message in messages:
-        before = [
-            i
-            for i, cause in enumerate(messages)
-            if cause.receiver == message.sender and cause.hops == message.hops - 1
-        ]
-        forwarded = [i for i in before if messages[i][2:4] == message[2:4]]
-        divided = [i for i in before if messages[i].low == message.sender]
-        found.append((forwarded or divided or [-1])[0])
-    return found
+
+def _taking(overlay: Overlay, topic: int) -> Taking:
+    """Return who takes part in a topic, and how."""
+    instance = overlay.instance
+    chosen = instance.topics == topic
+    members = instance.nodes[chosen]
+    wants = np.ones(len(members), np.bool_) if instance.wants is None else instance.wants[chosen]
+    leaves: list[int] = []
+    if overlay.carries is not None:
+        leaves = members[~overlay.carries[chosen]].tolist()
+    return Taking(members.tolist(), set(members[wants].tolist()), set(leaves))
+
+
+def _conveyed(
+    world: SmallWorld, topic: int, publisher: int, routing: str, way: tuple[Direction, Match]
+) -> list[Message]:
+    """Return the messages by `po`, `pal` or `pie`, with nodes as ids."""
+    tables = ring_tables(world, *way)
+    links = RingLinks(
+        tables.reach.tolist(),
+        _rows(tables.neighbours) if tables.both_ways else None,
+        _rows(tables.matched),
+    )
+    pointers = tables.members.pointers[topic : topic + 2]
+    members = tables.members.nodes[pointers[0] : pointers[1]].tolist()
+    nodes = tables.nodes.tolist()
+    found = ring_route(routing, links, members, int(tables.positions[publisher]))
+    return [
+        Message(nodes[m.sender], nodes[m.receiver], nodes[m.low], nodes[m.high], m.hops)
+        for m in found
+    ]
+
+
+def _rows(links: Links) -> list[list[int]]:
+    ends = itertools.pairwise(links.pointers.tolist())
+    offsets = links.offsets.tolist()
+    return [offsets[start:end] for start, end in ends]
 
 
 def sketch(overlay: Overlay, topic: int, publisher: int, **options: str) -> Iterator[str]:

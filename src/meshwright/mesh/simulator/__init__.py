@@ -1,0 +1,1 @@
+"""A mesh in one process and in virtual time, with drawn delays and faults, and its oracle."""

@@ -1,0 +1,283 @@
+"""One drawn life of a mesh: a seed decides the network, the clients, the faults and every delay."""
+
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+from meshwright.mesh.core.agent import Agent
+from meshwright.mesh.core.events import PLANNER, Replan
+from meshwright.mesh.core.values import Message
+from meshwright.mesh.simulator.design import draw_design
+from meshwright.mesh.simulator.mesh import Mesh, Options
+from meshwright.mesh.simulator.oracle import (
+    FOREVER,
+    Fault,
+    History,
+    Interest,
+    Oracle,
+    Post,
+    Seen,
+    Violation,
+)
+
+FILTERS = ("a/#", "a/+", "a/b", "+/b", "b/c", "#", "c", "+/+/d", "a/b/c", "b/+")
+TOPICS = ("a/b", "a/c", "b/b", "b/c", "c", "d", "a/b/d", "a/b/c")
+BEGIN, END, QUIET = 4.0, 12.0, 70.0  # seconds: publishing begins, ends, and all must be settled
+FAULTS = (
+    "agent", "agent", "planner", "kept", "wiped", "saved", "link", "silent link", "partition",
+    "planner link", "broker link", "slow broker", "slow link", "replan",
+)  # fmt: skip
+
+
+Ends = tuple[Callable[[], None], Callable[[], None]]  # what begins a fault, and what ends it
+
+
+class Plan(NamedTuple):
+    """What a scenario may contain."""
+
+    n_nodes: tuple[int, int] = (2, 7)
+    routings: tuple[str, ...] = ("tree", "tree", "po", "pal", "pie")
+    posts: tuple[int, int] = (5, 30)
+    faults: tuple[int, int] = (0, 4)
+    kinds: tuple[str, ...] = FAULTS
+    changes: tuple[int, int] = (0, 8)  # clients that subscribe or unsubscribe meanwhile
+
+
+ANY = Plan()
+
+
+class Result(NamedTuple):
+    """What a scenario showed."""
+
+    seed: int
+    violations: list[Violation]
+    history: History
+    mesh: Mesh
+
+
+class Scenario:
+    """Draws and runs one life of a mesh."""
+
+    def __init__(self, seed: int, plan: Plan = ANY, agent_class: type[Agent] = Agent) -> None:
+        self._seed = seed
+        self._plan = plan
+        self._draw = draw = random.Random(f"scenario {seed}")
+        self._options = Options(
+            n_nodes=draw.randint(*plan.n_nodes),
+            routing=draw.choice(plan.routings),
+            exactly_once=draw.random() < 0.3,
+            reuses_packets=draw.random() < 0.5,
+            window=draw.choice((1, 4, 50)),
+            room=draw.choice((5, 50)),
+        )
+        self.mesh = Mesh(seed, self._options, draw_design(seed, self._options.routing), agent_class)
+        self._posts: list[Post] = []
+        self._n_planned = 0
+        self._faults: list[Fault] = []
+        self._ended: list[Interest] = []
+        self._since: dict[tuple[int, str], float] = {}
+
+    def run(self) -> Result:
+        """Run it, and judge it."""
+        mesh, draw = self.mesh, self._draw
+        nodes = range(self._options.n_nodes)
+        for node in nodes:
+            for pattern in draw.sample(FILTERS, draw.randint(0, 3)):
+                self._subscribe(node, pattern)
+        parts = [PLANNER, *nodes]
+        draw.shuffle(parts)
+        for part in parts:
+            mesh.start(part)
+        for _ in range(draw.randint(*self._plan.faults)):
+            self._plan_fault(draw.choice(self._plan.kinds))
+        for _ in range(draw.randint(*self._plan.posts)):
+            self._plan_post(draw.uniform(BEGIN, END), draw.choice(nodes), draw.choice(TOPICS))
+        for _ in range(draw.randint(*self._plan.changes)):
+            self._plan_change(draw.uniform(BEGIN, END))
+        for fault in self._faults:  # much happens just when something fails or comes back
+            for time in (fault.start, fault.end, fault.end + 0.3):
+                self._plan_burst(time + draw.uniform(-0.02, 0.02), fault.node)
+        mesh.clock.run(QUIET)
+        history = self._history()
+        return Result(self._seed, [*Oracle(history).violations(), *self._left()], history, mesh)
+
+    # --- clients ---
+
+    def _plan_burst(self, time: float, node: int) -> None:
+        """Draw some messages of one topic, close together; often of the broker that is hit."""
+        draw = self._draw
+        if node == PLANNER or draw.random() < 0.4:
+            node = draw.randrange(self._options.n_nodes)
+        topic = draw.choice(TOPICS[:3])
+        for _ in range(draw.randint(1, 8)):
+            time += draw.expovariate(200.0)
+            self._plan_post(time, node, topic)
+        if draw.random() < 0.4:
+            self._plan_change(time)
+
+    def _plan_post(self, time: float, node: int, topic: str) -> None:
+        draw = self._draw
+        qos = draw.choice((0, 1, 1, 1, 2))
+        self._n_planned += 1
+        payload = b"same" if draw.random() < 0.1 else f"{self._n_planned}".encode()
+
+        def post() -> None:
+            if self.mesh.brokers[node].is_up:
+                now = self.mesh.clock.now
+                self._posts.append(Post(len(self._posts), now, node, topic, payload, qos))
+                self.mesh.brokers[node].publish(Message(topic, payload, qos))
+
+        self.mesh.clock.at(time, post)
+
+    def _plan_change(self, time: float) -> None:
+        draw = self._draw
+        node = draw.randrange(self._options.n_nodes)
+        pattern = draw.choice(FILTERS)
+
+        def change() -> None:
+            if self.mesh.brokers[node].is_up:
+                if (node, pattern) in self._since:
+                    self._unsubscribe(node, pattern)
+                else:
+                    self._subscribe(node, pattern)
+                self.mesh.report_wants(node)
+
+        self.mesh.clock.at(time, change)
+
+    def _subscribe(self, node: int, pattern: str) -> None:
+        self._since[node, pattern] = self.mesh.clock.now
+        self.mesh.brokers[node].subscribe(pattern)
+
+    def _unsubscribe(self, node: int, pattern: str) -> None:
+        since = self._since.pop((node, pattern))
+        self._ended.append(Interest(node, pattern, since, self.mesh.clock.now))
+        self.mesh.brokers[node].unsubscribe(pattern)
+
+    # --- faults ---
+
+    def _plan_fault(self, kind: str) -> None:
+        draw, clock = self._draw, self.mesh.clock
+        start = draw.uniform(BEGIN + 0.5, END)
+        end = start + draw.choice((0.1, 0.5, 1.5, 4.0)) * draw.uniform(0.5, 1.0)
+        node = draw.randrange(self._options.n_nodes)
+        other = draw.randrange(self._options.n_nodes)
+        if kind == "saved":
+            saved = start - draw.uniform(0.0, 2.0)
+            clock.at(saved, self.mesh.brokers[node].save)
+        begin, finish = getattr(self, "_" + kind.replace(" ", "_"))(node, other)
+        # What is down already, or would come up while another fault keeps it down, is left alone.
+        target = PLANNER if kind in ("planner", "replan") else node
+        for fault in self._faults:
+            if fault.node == target and fault.start <= end + 0.1 and fault.end + 0.1 >= start:
+                return
+        silent = 5.0 if kind in ("silent link", "partition") else 0.0
+        self._faults.append(Fault(kind, target, start, end + silent))
+        clock.at(start, begin)
+        clock.at(end, finish)
+
+    def _agent(self, node: int, _: int) -> Ends:
+        return lambda: self.mesh.kill(node), lambda: self.mesh.start(node)
+
+    def _planner(self, _: int, __: int) -> Ends:
+        return lambda: self.mesh.kill(PLANNER), lambda: self.mesh.start(PLANNER)
+
+    def _kept(self, node: int, _: int) -> Ends:
+        mesh = self.mesh
+        return lambda: mesh.kill_broker(node, "kept"), lambda: mesh.restart_broker(node)
+
+    def _saved(self, node: int, _: int) -> Ends:
+        mesh = self.mesh
+        return lambda: mesh.kill_broker(node, "saved"), lambda: mesh.restart_broker(node)
+
+    def _wiped(self, node: int, _: int) -> Ends:
+        mesh = self.mesh
+        patterns: list[str] = []
+
+        def crash() -> None:
+            patterns.extend(pattern for v, pattern in self._since if v == node)
+            for pattern in patterns:
+                self._unsubscribe(node, pattern)
+            mesh.kill_broker(node, "wiped")
+
+        def restart() -> None:
+            mesh.restart_broker(node)
+            for pattern in patterns:  # clients come back and subscribe again
+                self._subscribe(node, pattern)
+            mesh.report_wants(node)
+
+        return crash, restart
+
+    def _link(self, u: int, v: int) -> Ends:
+        mesh = self.mesh
+        v = v if u != v else PLANNER
+        return lambda: mesh.cut(u, v, silent=False), lambda: mesh.mend(u, v)
+
+    def _silent_link(self, u: int, v: int) -> Ends:
+        mesh = self.mesh
+        v = v if u != v else PLANNER
+        return lambda: mesh.cut(u, v, silent=True), lambda: mesh.mend(u, v)
+
+    def _planner_link(self, u: int, _: int) -> Ends:
+        return self._link(u, u)
+
+    def _partition(self, node: int, _: int) -> Ends:
+        mesh, draw = self.mesh, self._draw
+        others = [v for v in range(PLANNER, self._options.n_nodes) if v != node]
+        side = [node, *draw.sample(others, draw.randint(0, len(others) - 1))]
+        silent = draw.random() < 0.5
+        pairs: list[tuple[int, int]] = []
+
+        def heal() -> None:
+            for pair in pairs:
+                mesh.network.mend_pair(pair)
+
+        return lambda: pairs.extend(mesh.partition(side, silent=silent)), heal
+
+    def _broker_link(self, node: int, _: int) -> Ends:
+        return lambda: self.mesh.drop_broker_connection(node), lambda: None
+
+    def _slow_broker(self, node: int, _: int) -> Ends:
+        broker = self.mesh.brokers[node]
+        return lambda: setattr(broker, "slow", 2.5), lambda: setattr(broker, "slow", 0.0)
+
+    def _slow_link(self, u: int, v: int) -> Ends:
+        network, pair = self.mesh.network, (min(u, v), max(u, v))
+        return lambda: network.clog(pair, slow=True), lambda: network.clog(pair, slow=False)
+
+    def _replan(self, _: int, __: int) -> Ends:
+        return lambda: self.mesh.tell(PLANNER, Replan()), lambda: None
+
+    # --- the end ---
+
+    def _history(self) -> History:
+        going = [Interest(*key, since, FOREVER) for key, since in self._since.items()]
+        seen = [
+            Seen(node, arrival.time, arrival.message.payload, arrival.message.topic)
+            for node, broker in enumerate(self.mesh.brokers)
+            for arrival in broker.arrivals
+        ]
+        options = self._options
+        return History(
+            self._posts,
+            [*self._ended, *going],
+            self._faults,
+            seen,
+            options.window,
+            options.exactly_once,
+        )
+
+    def _left(self) -> list[Violation]:
+        """Return where agents disagree, and what they hold though all has been calm for long."""
+        found = []
+        if self.mesh.notes["bad_hop"]:
+            found.append(Violation(1, "route: agents disagree about a hop of a message"))
+        for node, part in sorted(self.mesh.parts.items()):
+            if isinstance(part, Agent) and (part.origin.pending or part.receiver.held):
+                kept = f"{len(part.origin.pending)} sent, {len(part.receiver.held)} received"
+                found.append(Violation(1, f"agent {node} still holds messages: {kept}"))
+        return found
+
+
+def run_scenario(seed: int, plan: Plan = ANY, agent_class: type[Agent] = Agent) -> Result:
+    """Run the scenario of a seed."""
+    return Scenario(seed, plan, agent_class).run()

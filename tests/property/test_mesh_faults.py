@@ -1,0 +1,37 @@
+"""The promises of the living mesh over drawn networks, clients and faults (docs/mesh.md)."""
+
+import pytest
+
+from meshwright.mesh.simulator.scenario import Plan, run_scenario
+
+BLOCK = 20  # seeds of one test
+
+
+@pytest.mark.parametrize("first", range(0, 300, BLOCK))
+def test_the_promises_hold_whatever_fails(first):
+    broken = {
+        seed: found
+        for seed in range(first, first + BLOCK)
+        if (found := run_scenario(seed).violations)
+    }
+    assert broken == {}
+
+
+@pytest.mark.parametrize("first", range(0, 40, BLOCK))
+def test_without_faults_nothing_is_lost_doubled_or_out_of_order(first):
+    plan = Plan(faults=(0, 0), posts=(30, 60))
+    for seed in range(first, first + BLOCK):
+        result = run_scenario(seed, plan)
+        assert result.violations == []
+        assert result.mesh.notes["refused"] == 0
+
+
+def test_larger_meshes_keep_the_promises_too():
+    plan = Plan(n_nodes=(15, 30), posts=(20, 40))
+    assert [run_scenario(seed, plan).violations for seed in range(4)] == [[]] * 4
+
+
+def test_a_seed_gives_the_same_life_again():
+    one, other = run_scenario(11), run_scenario(11)
+    assert one.history == other.history
+    assert one.mesh.notes == other.mesh.notes
