@@ -168,6 +168,33 @@ def all_meets(patterns: Iterable[str]) -> set[str]:
     return known - given
 
 
+def pair_meets(patterns: Iterable[str], most: int = MAX_MEETS) -> tuple[set[str], int]:
+    """Return the meets of crossing pairs that are not patterns yet, and how many were left out.
+
+    An overlay that connects the subscribers of each pattern and of each such meet connects those
+    of every name: any two filters that match it meet. At most `most` meets are returned.
+
+    Examples
+    --------
+    >>> pair_meets(["a/+", "+/b", "#"]), pair_meets(["a/+", "+/b"], most=0)
+    (({'a/b'}, 0), (set(), 1))
+    """
+    given = set(patterns)
+    filters = PatternIndex(filter(is_filter, given))
+    found: set[str] = set()
+    n_left_out = 0
+    for one in sorted(filter(is_filter, given)):
+        for other in filters.overlapping(one):
+            shared = meet(one, other) if one < other else None
+            if shared is None or shared in given or shared in found:
+                continue
+            if len(found) < most:
+                found.add(shared)
+            else:
+                n_left_out += 1
+    return found, n_left_out
+
+
 def example_names(patterns: Iterable[str]) -> dict[str, str]:
     """Return for each pattern a name that only it and the patterns that cover it match.
 

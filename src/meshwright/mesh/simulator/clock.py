@@ -2,6 +2,7 @@
 
 import heapq
 import random
+from collections import deque
 from collections.abc import Callable
 
 
@@ -46,22 +47,30 @@ class Pipe:
         self.low, self.high = low, high
         self.is_open = True
         self.is_silent = False  # swallows everything
+        self.reads: Callable[[], bool] = lambda: True  # whether the other end reads
         self._last = 0.0
-        self.waiting = 0
+        self._queue: deque[Callable[[], None]] = deque()
 
     def send(self, callback: Callable[[], None]) -> None:
         """Deliver by a callback, unless the pipe is closed before."""
         if not self.is_open or self.is_silent:
             return
         self._last = max(self._last, self._clock.now + self._clock.delay(self.low, self.high))
-        self.waiting += 1
+        self._queue.append(callback)
+        self._clock.at(self._last, self._deliver)
 
-        def deliver() -> None:
-            self.waiting -= 1
-            if self.is_open and not self.is_silent:
-                callback()
+    @property
+    def waiting(self) -> int:
+        """How many items are under way."""
+        return len(self._queue)
 
-        self._clock.at(self._last, deliver)
+    def _deliver(self) -> None:
+        if self.is_open and not self.reads():
+            self._clock.after(0.05, self._deliver)
+            return
+        callback = self._queue.popleft()
+        if self.is_open and not self.is_silent:
+            callback()
 
     def close(self) -> None:
         """Lose what is on its way."""

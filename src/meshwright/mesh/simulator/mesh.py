@@ -161,10 +161,6 @@ class Mesh:
             return
         if isinstance(event, ev.BrokerUp) and not self.brokers[node].is_up:
             return
-        if getattr(part, "stops_reading", False) and isinstance(event, ev.Received):
-            teller = self._teller(node)  # only a broken agent does so: see the mutation tests
-            self.clock.after(0.05, lambda: teller(event))
-            return
         for action in part.handle(event, self.clock.now):
             self._act(node, action)
 

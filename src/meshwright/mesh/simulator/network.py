@@ -1,6 +1,7 @@
 """Connections between agents, and between agents and the planner: cut, silent, partitioned."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from meshwright.mesh.core import events as ev
 from meshwright.mesh.core.frames import Frame
@@ -38,6 +39,7 @@ class Network:
         self.cut: dict[Pair, int] = {}  # pairs that cannot be connected, and how many faults say so
         self.clogged: set[Pair] = set()  # pairs over which frames are slow
         self.n_frames = 0
+        self.reads: Callable[[int], bool] = lambda _: True  # whether a part reads its links
 
     def want(self, node: int, peers: Iterable[int]) -> None:
         """Note the connections that an agent asks for."""
@@ -145,6 +147,8 @@ class Network:
             self._clock.after(0.2, lambda: self._dial(pair))
             return
         connection = self._open[pair] = Connection(self._clock, pair)
+        for (_, receiver), pipe in connection.pipes.items():
+            pipe.reads = partial(self.reads, receiver)
         self._set_speed(connection, pair)
         for node, peer in (pair, (pair[1], pair[0])):
             self._tell(node, ev.LinkUp(peer))

@@ -1,0 +1,100 @@
+"""The simulation notices a broken core: each test breaks one rule and looks for violations."""
+
+import pytest
+
+from meshwright.mesh.core import intake
+from meshwright.mesh.core.agent import Agent
+from meshwright.mesh.core.events import PLANNER
+from meshwright.mesh.core.origin import Origin
+from meshwright.mesh.core.receipts import Receipts
+from meshwright.mesh.core.receiver import Receiver
+from meshwright.mesh.core.values import Message
+from meshwright.mesh.simulator.design import draw_design
+from meshwright.mesh.simulator.mesh import Mesh, Options
+from meshwright.mesh.simulator.scenario import ANY, Plan, run_scenario
+
+# Agents that crash again and again while their brokers send.
+CRASHES = Plan(n_nodes=(2, 3), kinds=("agent",), faults=(4, 8), routings=("tree",))
+MOST_SEEDS = 60
+
+
+def first_violation(plan, seeds=range(MOST_SEEDS)):
+    """Return what the oracle says of the first life that goes wrong, or None."""
+    for seed in seeds:
+        for violation in run_scenario(seed, plan).violations:
+            return violation.text
+    return None
+
+
+def test_without_deduplication_messages_are_doubled(monkeypatch):
+    monkeypatch.setattr(Receipts, "has", lambda self, id_: False)
+    assert first_violation(ANY).startswith("doubled")
+
+
+def test_acknowledging_before_the_journal_loses_messages(monkeypatch):
+    start = Origin._start
+
+    def accept_first(self, pending):
+        self._accept(pending.packet)
+        start(self, pending)
+
+    monkeypatch.setattr(Origin, "_start", accept_first)
+    assert first_violation(CRASHES).startswith("lost")
+
+
+def test_routing_by_the_newest_version_sends_messages_astray(monkeypatch):
+    take = Agent._take
+    newest = lambda self, peer, frame: take(  # noqa: E731
+        self, peer, frame._replace(version=self.log.newest)
+    )
+    monkeypatch.setattr(Agent, "_take", newest)
+    assert first_violation(ANY).startswith("route")
+
+
+def test_packet_ids_without_a_digest_swallow_messages(monkeypatch):
+    monkeypatch.setattr(intake, "digest", lambda message: b"")
+    assert first_violation(CRASHES).startswith("lost")
+
+
+def test_forgetting_packet_ids_doubles_messages(monkeypatch):
+    monkeypatch.setattr(intake.Intake, "identify", lambda *_, **__: None)
+    assert first_violation(CRASHES).startswith("doubled")
+
+
+def test_not_waiting_for_the_message_before_breaks_the_order(monkeypatch):
+    monkeypatch.setattr(Receiver, "_must_wait", lambda *_: False)
+    assert first_violation(ANY).startswith("out of order")
+
+
+def test_a_floor_that_is_too_high_loses_messages(monkeypatch):
+    monkeypatch.setattr(Origin, "floor", lambda self: ((self.incarnation, self._counter + 1), ()))
+    assert first_violation(ANY).startswith("lost")
+
+
+class Blocking(Agent):
+    """An agent that stops reading while one of its links is full."""
+
+    @property
+    def reads(self):
+        return not self.out.full
+
+
+def crossing_bursts(agent_class):
+    """Return how many of the messages arrive that two brokers publish at the same time."""
+    mesh = Mesh(1, Options(2, room=5), draw_design(1, "tree"), agent_class)
+    mesh.network.reads = lambda node: getattr(mesh.parts.get(node), "reads", True)
+    for broker in mesh.brokers:
+        broker.subscribe("a")
+    for part in (PLANNER, 0, 1):
+        mesh.start(part)
+    for number in range(40):
+        for broker in mesh.brokers:
+            message = Message("a", f"{number}".encode())
+            mesh.clock.at(4.0, lambda broker=broker, message=message: broker.publish(message))
+    mesh.clock.run(60.0)
+    return sum(len(broker.arrivals) for broker in mesh.brokers)
+
+
+@pytest.mark.parametrize(("agent_class", "arrive"), [(Agent, True), (Blocking, False)])
+def test_full_links_that_wait_for_each_other_stand_still(agent_class, arrive):
+    assert (crossing_bursts(agent_class) == 80) == arrive
