@@ -10,7 +10,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.workload.ingest import ingest
 from meshwright.workload.mosquitto_log import broker_names
-from meshwright.workload.request import check_request
+from meshwright.workload.request import Request
 from tests.naive import logs as naive
 
 CONNECTED = "New client connected from 127.0.0.1:9 as"
@@ -181,10 +181,10 @@ def test_a_log_of_which_nothing_is_left_says_why(spark, here):
 def test_times_that_make_no_sense_are_refused(here, options, message):
     Path("b.log").write_text("1: c 1 t\n")
     with pytest.raises(InputError, match=message):
-        check_request(["b.log"], **options)
+        Request(["b.log"], **options).parts()
 
 
 def test_times_belong_to_logs(here):
     Path("s.csv").write_text("node,topic\na,x\n")
     with pytest.raises(InputError, match="--since, --until and --at belong to Mosquitto logs"):
-        check_request(["s.csv"], since="5")
+        Request(["s.csv"], since="5").parts()

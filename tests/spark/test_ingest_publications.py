@@ -12,7 +12,7 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.workload import ingest as stage
 from meshwright.workload.ingest import ingest
-from meshwright.workload.request import check_request
+from meshwright.workload.request import Request
 from tests.datasets import read_table
 
 WANTED = [("cloud", "dev/+/temp"), ("cloud", "#"), ("edge", "dev/2/temp")]
@@ -213,11 +213,11 @@ def test_what_cannot_be_read_is_said_before_spark_starts(here, options, message)
     Path("p.csv").write_text("node,topic\na,x\n")
     Path("b.log").write_text("1: c 0 t\n")
     with pytest.raises(InputError, match=message):
-        check_request(["s.csv"], **options)
+        Request(["s.csv"], **options).parts()
 
 
 @pytest.mark.parametrize("name", ["s.edges", "s.log"])
 def test_edge_lists_and_logs_have_no_roles(here, name):
     Path(name).write_text("1: c 0 t\n")
     with pytest.raises(InputError, match="has no role column; leave out --role"):
-        check_request([name], role="r", directed=True if name == "s.edges" else None)
+        Request([name], role="r", directed=True if name == "s.edges" else None).parts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,9 +24,6 @@ from meshwright.cli.options import (
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from meshwright.runtime.progress import Progress
     from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
 
@@ -89,9 +87,9 @@ def ingest(
     """Read who wants and who publishes what, as a workload."""
     from meshwright.workload import ingest as stage
     from meshwright.workload.files import expected_rows
-    from meshwright.workload.request import check_request
+    from meshwright.workload.request import Request
 
-    parts = check_request(**job.options())  # complain before Spark starts
+    parts = Request(**job.options()).parts()  # complain before Spark starts
     n_rows = sum(expected_rows(part.files) for part in parts)
     manifest = job.on_spark(stage.ingest, stage.N_STEPS, n_rows=n_rows, **job.options())
     job.print(manifest, print_workload)
@@ -223,16 +221,14 @@ def stats(workload: WorkloadPath, master: Master = None, json: Json = False) -> 
     from meshwright.workload import statistics as stage
 
     n_rows = read_manifest(workload, "workload").rows.get("subscriptions")
-
-    def work(spark: SparkSession, progress: Progress) -> Statistics:
-        return stage.statistics(spark, workload, progress=progress)
-
+    work = partial(stage.statistics, workload=workload)
     found = run_on_spark(work, master, stage.N_STEPS, n_rows)
     show.print_result(workload, found, print_statistics, json=json)
 
 
 def print_workload(out: Path, manifest: Manifest) -> None:
     """Print the size of a workload, and how many rows of its sources were left out."""
+    n_published = manifest.get("n_publications", 0)
     left_out = {
         "duplicates": (manifest["n_duplicates"], "kept once"),
         "self-loops": (manifest["n_self_loops"], "dropped"),
@@ -242,7 +238,7 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         "nodes": manifest["n_nodes"],
         "topics": manifest["n_topics"],
         "subscriptions": manifest["n_subscriptions"],
-        **show_publications(manifest),
+        **({"publications": n_published} if n_published else {}),
         **{name: f"{n:,} ({reason})" for name, (n, reason) in left_out.items() if n},
         "digest": manifest["digest"][:16],
     }
@@ -253,7 +249,7 @@ def print_workload(out: Path, manifest: Manifest) -> None:
     elif without:
         facts["no record in"] = ", ".join(map(repr, without))
     show.print_facts(f"workload {out}", facts)
-    if log and not manifest["n_publications"]:
+    if log and not n_published:
         print(
             "publishers are unknown: the logs hold no publish line. Set `log_type debug` in "
             "mosquitto.conf, or give them with --publications FILE"
@@ -261,7 +257,7 @@ def print_workload(out: Path, manifest: Manifest) -> None:
 
 
 def facts_of_log(log: dict[str, Any], without_subscriptions: list[str]) -> dict[str, str]:
-    """Return what is to be said about logs."""
+    """Return the facts to print about logs."""
     from meshwright.workload.mosquitto_log import in_words
 
     facts = {}
@@ -276,12 +272,6 @@ def facts_of_log(log: dict[str, Any], without_subscriptions: list[str]) -> dict[
     if without_subscriptions:
         facts["want nothing"] = ", ".join(map(repr, without_subscriptions))
     return facts
-
-
-def show_publications(manifest: Manifest) -> dict[str, int]:
-    """Return the number of publications, if there are some."""
-    n = manifest.get("n_publications", 0)
-    return {"publications": n} if n else {}
 
 
 def publishing_facts(found: Statistics) -> dict[str, str]:
@@ -312,15 +302,13 @@ def print_statistics(workload: Path, found: Statistics) -> None:
         "design": f"{expected.incidences:,} incidences, about {cost}",
     }
     show.print_facts(f"workload {workload}", facts)
-    for title, histogram in (
-        ("subscriptions per node", found.subscriptions_per_node),
-        ("subscribers per topic", found.subscribers_per_topic),
-        *(
-            [("publishers per topic", found.publishing.publishers_per_topic)]
-            if found.publishing
-            else []
-        ),
-    ):
+    histograms = {
+        "subscriptions per node": found.subscriptions_per_node,
+        "subscribers per topic": found.subscribers_per_topic,
+    }
+    if found.publishing:
+        histograms["publishers per topic"] = found.publishing.publishers_per_topic
+    for title, histogram in histograms.items():
         total = sum(n for _, n in histogram)
         mean = sum(value * n for value, n in histogram) / max(total, 1)
         middle, top = quantile(histogram, 0.5), histogram[-1][0] if histogram else 0

@@ -19,28 +19,26 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
-from meshwright.workload.files import MAX_LINE, link_hidden, reading, refuse_long_lines
+from meshwright.workload import tables
+from meshwright.workload.files import link_hidden, reading, refuse_long_lines
 from meshwright.workload.mosquitto_log import (
     LOG_RECORDS,
     LogFacts,
     broker_names,
+    in_words,
     refuse_untimed,
 )
 from meshwright.workload.names import NameIds, name_key, number_names
 from meshwright.workload.records import RECORDS, read_records, source_path
-from meshwright.workload.request import MAX_REJECTED, Part, check_request
-from meshwright.workload.tables import (
-    PARTITION_ROWS,
-    PUBLICATIONS,
-    Written,
-    packed,
-    publish_workload,
-    write_distinct,
-    write_publications,
-)
+from meshwright.workload.request import Part, Request
+from meshwright.workload.tables import Written, publish_workload
 
 N_STEPS = 5
 SHOWN_REJECTED = 10
+RECORDED = (  # options that a manifest keeps
+    *("format", "node", "topic", "directed", "role", "publications", "rate", "bytes"),
+    *("since", "until", "at", "max_rejected"),
+)
 
 
 def ingest(
@@ -48,78 +46,31 @@ def ingest(
     sources: Sequence[str] = (),
     out: str | Path = "workload",
     *,
-    format: str | None = None,
-    node: str | None = None,
-    topic: str | None = None,
-    header: bool = True,
-    directed: bool | None = None,
-    role: str | None = None,
-    publications: Sequence[str] = (),
-    rate: str | None = None,
-    bytes: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    at: str | None = None,
-    max_rejected: float = MAX_REJECTED,
-    max_line: int = MAX_LINE,
     force: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Manifest:
     """Read subscriptions and publications from files and write them as a workload.
 
-    `sources` are files, globs, or directories of Parquet parts; `format` is one of `FORMATS`,
-    guessed from the file name if None. `node` and `topic` are the columns; for a Mosquitto log
-    `node` is the broker's name. `role` is the column that says whether a row subscribes or
-    publishes; every row of the files `publications` publishes. `rate` and `bytes` are their columns
-    of messages per second and mean bytes. A Mosquitto log gives what its clients want at its end or
-    `at` a time, or at some time between `since` and `until`. Edges need `directed`: True if ``a b``
-    means that a wants b, False if friends want each other. `max_rejected` is the largest share of
-    rows that may be wrong. InputError names everything wrong with the sources, or the first ten
-    rejected rows.
+    `sources` and `options` are those of `Request`. InputError names everything wrong with the
+    sources, or the first ten rejected rows.
     """
-    target = Path(out)
+    target, request = Path(out), Request(sources, **options)
     refuse_overwrite(target.absolute(), force=force)
-    parts = check_request(
-        sources,
-        format,
-        node=node,
-        topic=topic,
-        header=header,
-        directed=directed,
-        role=role,
-        publications=publications,
-        rate=rate,
-        bytes=bytes,
-        since=since,
-        until=until,
-        at=at,
-        max_rejected=max_rejected,
-        max_line=max_line,
-    )
-    parameters = {
-        "format": parts[0].kind,
-        "node": node,
-        "topic": topic,
-        "directed": directed,
-        "role": role,
-        "publications": [file.shown for part in parts if part.how.publishes for file in part.files],
-        "rate": rate,
-        "bytes": bytes,
-        "since": since,
-        "until": until,
-        "at": at,
-        "max_rejected": max_rejected,
-    }
+    parts = request.parts()
+    published = [file.shown for part in parts if part.how.publishes for file in part.files]
+    parameters = {name: getattr(request, name) for name in RECORDED}
+    parameters |= {"format": parts[0].kind, "publications": published}
     every = [file for part in parts for file in part.files]
     with staging(target, "workload", force=force) as stage, reading(every):
         parts = [
             part._replace(files=link_hidden(part.files, stage.scratch(f"sources-{i}")))
             for i, part in enumerate(parts)
         ]
-        run = _Run(spark, stage, parts, progress or no_progress(), max_rejected, max_line)
+        run = _Run(spark, stage, request, parts, progress or no_progress())
         run.read()
         nodes, topics = run.number()
-        written = run.join(nodes, topics, undirected=directed is False)
+        written = run.join(nodes, topics, undirected=request.directed is False)
         run.reject(written)
         facts = {
             "n_read": run.n_records,
@@ -140,10 +91,9 @@ class _Run:
 
     spark: SparkSession
     stage: Staging
+    request: Request
     parts: Sequence[Part]
     progress: Progress
-    max_rejected: float
-    max_line: int
     log: LogFacts | None = None
 
     def read(self) -> None:
@@ -162,9 +112,8 @@ class _Run:
             )
             # The path of a file, once for each: for each row it took more than all the counting.
             counts = by_source.withColumn("source", source_path(self.files)).collect()
-        self.n_records, n_malformed, n_published = (
-            sum(row[i] for row in counts) for i in (1, 2, 3)
-        )
+        sums = [sum(row[i] for row in counts) for i in (1, 2, 3)]
+        self.n_records, n_malformed, n_published = sums
         self.publishes = n_published > 0
         self.wanting = {row[0] for row in counts if row[4]}
         found = {row[0] for row in counts}
@@ -190,25 +139,21 @@ class _Run:
         """Turn names into ids and write the distinct subscriptions and publications."""
         keyed = _keyed(self.usable, nodes, topics)
         rows = topics.joined(nodes.joined(keyed, "node"), "topic")
-        pairs = (rows.where("not published") if self.publishes else rows).select(
-            "node_id", "topic_id"
-        )
-        copies = 1
+        wanted = rows.where("not published") if self.publishes else rows
+        pairs, copies = wanted.select("node_id", "topic_id"), 2 if undirected else 1
         if undirected:
             pairs = pairs.union(pairs.select("topic_id", "node_id"))
-            copies = 2
         with self.progress.step("making the subscriptions distinct"):
-            keys = pairs.select(packed("node_id", "topic_id").alias("key"))
-            partitions = max(self.partitions, self.n_records * copies // PARTITION_ROWS)
-            edges = self.kind == "edges"
-            written = write_distinct(
-                keys, nodes.count, partitions, self.stage, drop_self_loops=edges
+            keys = pairs.select(tables.packed("node_id", "topic_id").alias("key"))
+            partitions = max(self.partitions, self.n_records * copies // tables.PARTITION_ROWS)
+            written = tables.write_distinct(
+                keys, nodes.count, partitions, self.stage, drop_self_loops=self.kind == "edges"
             )
             n_published = self.n_publications = 0
             if self.publishes:
                 published = rows.where("published").select("node_id", "topic_id", "rate", "bytes")
-                n_published, self.n_publications = write_publications(
-                    published.toDF(*PUBLICATIONS), nodes.count, partitions, self.stage
+                n_published, self.n_publications = tables.write_publications(
+                    published.toDF(*tables.PUBLICATIONS), nodes.count, partitions, self.stage
                 )
         n_joined = written.n_subscriptions + written.n_self_loops + written.n_duplicates
         self.n_rejected = self.n_records - n_joined // copies - n_published
@@ -243,7 +188,7 @@ class _Run:
     def _records(self, number: int) -> DataFrame:
         """Return the records of a part."""
         files, kind, how = self.parts[number]
-        refuse_long_lines(files, kind, self.max_line, self.progress)
+        refuse_long_lines(files, kind, self.request.max_line, self.progress)
         records = read_records(self.spark, files, kind, how)
         if kind == "parquet":
             return records
@@ -292,13 +237,14 @@ class _Run:
         return rows.select(source_path(self.files).alias("source"), record, reason)
 
     def _stop_when_too_many(self, n_rejected: int) -> None:
-        if n_rejected <= self.max_rejected * self.n_records:
+        allowed = self.request.max_rejected
+        if n_rejected <= allowed * self.n_records:
             return
         first = self.rejected.limit(SHOWN_REJECTED).collect()
         shown = [f"  {row['source']}: {row['reason']}: {_brief(row['record'])}" for row in first]
         raise InputError(
             f"{n_rejected:,} of {self.n_records:,} rows are wrong, more than --max-rejected "
-            f"{self.max_rejected:g} allows; nothing was written. "
+            f"{allowed:g} allows; nothing was written. "
             + ("The first ten:\n" if n_rejected > len(first) else "They are:\n")
             + "\n".join(shown)
             + "\nFix them, or raise --max-rejected to skip them."
@@ -308,8 +254,8 @@ class _Run:
         where = ", ".join(f"'{source.shown}'" for source in self.files[:3])
         if self.log is not None and self.log.skipped:
             return (
-                f"of the subscriptions in {where} none is left: {self.log.reasons()}. For clients "
-                "that come and go, give --since TIME: it keeps what was wanted since then."
+                f"of the subscriptions in {where} none is left: {in_words(self.log.skipped)}. For "
+                "clients that come and go, give --since TIME: it keeps what was wanted since then."
             )
         if self.log is not None:
             return (

@@ -108,10 +108,6 @@ class LogFacts:
             "in_doubt": self.in_doubt,
         }
 
-    def reasons(self) -> str:
-        """Return in words which subscriptions are left out."""
-        return in_words(self.skipped)
-
     @classmethod
     def of(cls, wide: DataFrame) -> "LogFacts":
         """Return the facts that `log_records` noted."""
@@ -148,7 +144,7 @@ def whole_log(path: Column) -> Column:
 
 
 def whole_path(path: str) -> str:
-    """Return the same of a path in this process."""
+    """Return the path of a log, as `whole_log` does, for a path in this process."""
     return re.sub(PART, r"\1", path)
 
 
@@ -190,9 +186,8 @@ def log_records(lines: DataFrame, node: Column, window: Window) -> DataFrame:
         F.make_valid_utf8("line").alias("record"),
         F.lit("not valid UTF-8").alias("reason"),
     )
-    parts = [wrong, _sessions(timed, window), _messages(timed, window)]
-    wide = parts[0]
-    for part in parts[1:]:
+    wide = wrong
+    for part in (_sessions(timed, window), _messages(timed, window)):
         wide = wide.unionByName(part, allowMissingColumns=True)
     wide = wide.withColumn("node", F.when(F.col("note").isNull() & F.col("reason").isNull(), node))
     names = [column.split()[0] for column in LOG_RECORDS.split(", ")]
@@ -232,16 +227,13 @@ def _sessions(timed: DataFrame, window: Window) -> DataFrame:
         rows += [(None, IN_DOUBT + reason, n) for reason, n in found.in_doubt.items()]
         if windowed and all(time is None for time in times):
             rows.append((None, NO_TIME, len(times)))
-        source = key[0].as_py()
-        types = (pa.string(), pa.string(), pa.string(), pa.int64())
-        schema = pa.schema(list(zip(("source", "topic", "note", "n"), types, strict=True)))
-        names = schema.names
-        return pa.Table.from_pylist(
-            [dict(zip(names, (source, *row), strict=True)) for row in rows], schema
-        )
+        topics, notes, counts = zip(*rows, strict=True) if rows else ((), (), ())
+        columns = {"source": [key[0].as_py()] * len(rows), "topic": topics, "note": notes}
+        texts = {name: pa.array(column, pa.string()) for name, column in columns.items()}
+        return pa.table({**texts, "n": pa.array(counts, pa.int64())})
 
-    told = timed.where(~F.col("text").rlike(OTHER))
-    followed = told.groupBy("source").applyInArrow(follow_file, _FOLLOWED)
+    of_sessions = timed.where(~F.col("text").rlike(OTHER))
+    followed = of_sessions.groupBy("source").applyInArrow(follow_file, _FOLLOWED)
     is_will = F.col("note").isNull() & F.col("n").isNotNull()
     published = F.when(F.col("note").isNull(), is_will)
     return followed.withColumn("published", published)

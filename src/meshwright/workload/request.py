@@ -1,6 +1,7 @@
-"""What an ingest is asked for: the files, how to read them, and what is wrong without Spark."""
+"""The request for an ingest: the files, how to read them, and errors that need no Spark to find."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from meshwright.errors import InputError
@@ -20,53 +21,77 @@ class Part(NamedTuple):
     how: Reading
 
 
-def check_request(
-    sources: Sequence[str] = (),
-    format: str | None = None,
-    *,
-    node: str | None = None,
-    topic: str | None = None,
-    header: bool = True,
-    directed: bool | None = None,
-    role: str | None = None,
-    publications: Sequence[str] = (),
-    rate: str | None = None,
-    bytes: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    at: str | None = None,
-    max_rejected: float = MAX_REJECTED,
-    max_line: int = MAX_LINE,
-) -> list[Part]:
-    """Return the files to read and how; raise InputError for what is wrong without Spark.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of an ingest."""
 
-    Whether the files can be read, their first lines and the columns, and the options.
-    """
-    if not 0 <= max_rejected <= 1:
-        raise InputError(f"max_rejected is {max_rejected}; give a share between 0 and 1.")
-    if (rate or bytes) and not (role or publications):
-        raise InputError(
-            "--rate and --bytes belong to publications; say which rows publish with --role, or "
-            "give their files with --publications."
-        )
-    window, parts = Window.of(since, until, at), []
-    if sources or not publications:
-        files, kind = find_sources(sources, format)
-        _check_options(kind, directed, node, topic, role)
-        rated = (rate, bytes) if role else (None, None)
-        how = Reading(node, topic, header, max_line, role, *rated, window=window)
-        parts.append(Part(files, kind, how))
-    if publications:
-        files, kind = find_publications(publications, format)
-        # For a log and an edge list --node is no column.
-        columns = (None, None) if parts and parts[0].kind in NO_COLUMNS else (node, topic)
-        how = Reading(*columns, header, max_line, None, rate, bytes, publishes=True)
-        parts.append(Part(files, kind, how))
-    if window != ALWAYS and not any(part.kind == "mosquitto-log" for part in parts):
-        raise InputError("--since, --until and --at belong to Mosquitto logs; leave them out.")
-    for part in parts:
-        check_columns(part.files, part.kind, part.how)
-    return parts
+    sources: Sequence[str] = ()  # files, globs, or directories of Parquet parts
+    format: str | None = None  # one of `FORMATS`; None: guess it from the file name
+    node: str | None = None  # column of the node; for a Mosquitto log, the broker's name
+    topic: str | None = None  # column of the topic
+    header: bool = True  # CSV and TSV: the first line names the columns
+    directed: bool | None = None  # edges: in ``a b`` a wants b, or both want each other
+    role: str | None = None  # column that says whether a row subscribes or publishes
+    publications: Sequence[str] = ()  # files of which every row publishes
+    rate: str | None = None  # publications: column of messages per second
+    bytes: str | None = None  # publications: column of the mean message size
+    since: str | None = None  # Mosquitto log: keep what clients wanted at some time after this,
+    until: str | None = None  # and before this;
+    at: str | None = None  # or at this time; by default, at the end of the log
+    max_rejected: float = MAX_REJECTED  # the largest share of rows that may be wrong
+    max_line: int = MAX_LINE  # bytes
+
+    def parts(self) -> list[Part]:
+        """Return the files to read and how to read them.
+
+        Raise InputError for anything that can be found without Spark: files that cannot be read,
+        missing columns, and options that do not fit together.
+        """
+        if not 0 <= self.max_rejected <= 1:
+            raise InputError(f"max_rejected is {self.max_rejected}; give a share between 0 and 1.")
+        if (self.rate or self.bytes) and not (self.role or self.publications):
+            raise InputError(
+                "--rate and --bytes belong to publications; say which rows publish with --role, or "
+                "give their files with --publications."
+            )
+        window, parts = Window.of(self.since, self.until, self.at), []
+        columns, lines = (self.node, self.topic), (self.header, self.max_line)
+        if self.sources or not self.publications:
+            files, kind = find_sources(self.sources, self.format)
+            self._check_options(kind)
+            rated = (self.rate, self.bytes) if self.role else (None, None)
+            how = Reading(*columns, *lines, self.role, *rated, window=window)
+            parts.append(Part(files, kind, how))
+            if kind in NO_COLUMNS:  # its --node is not the name of a column
+                columns = (None, None)
+        if self.publications:
+            files, kind = find_publications(self.publications, self.format)
+            how = Reading(*columns, *lines, None, self.rate, self.bytes, publishes=True)
+            parts.append(Part(files, kind, how))
+        if window != ALWAYS and not any(part.kind == "mosquitto-log" for part in parts):
+            raise InputError("--since, --until and --at belong to Mosquitto logs; leave them out.")
+        for part in parts:
+            check_columns(part.files, part.kind, part.how)
+        return parts
+
+    def _check_options(self, kind: str) -> None:
+        """Raise InputError for an option that sources of this format do not have."""
+        if kind == "edges" and self.directed is None:
+            raise InputError(
+                "an edge list needs --directed (`a b`: a subscribes to b) or --undirected "
+                "(a and b subscribe to each other)."
+            )
+        if kind != "edges" and self.directed is not None:
+            raise InputError(f"--directed and --undirected belong to edge lists, not to {kind}.")
+        if kind == "edges" and (self.node or self.topic):
+            raise InputError("an edge list has no columns to name; leave out --node and --topic.")
+        if kind in NO_COLUMNS and self.role:
+            raise InputError(
+                f"{NO_COLUMNS[kind]} has no role column; leave out --role. Give the publications "
+                "as a file: --publications FILE."
+            )
+        if kind == "mosquitto-log" and self.topic:
+            raise InputError("a Mosquitto log has no topic column; leave out --topic.")
 
 
 def find_publications(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
@@ -81,24 +106,3 @@ def find_publications(given: Sequence[str], format: str | None) -> tuple[list[So
             "Give it as a source, or give csv, tsv, jsonl or parquet to --publications."
         )
     return files, kind
-
-
-def _check_options(
-    kind: str, directed: bool | None, node: str | None, topic: str | None, role: str | None
-) -> None:
-    if kind == "edges" and directed is None:
-        raise InputError(
-            "an edge list needs --directed (`a b`: a subscribes to b) or --undirected "
-            "(a and b subscribe to each other)."
-        )
-    if kind != "edges" and directed is not None:
-        raise InputError(f"--directed and --undirected belong to edge lists, not to {kind}.")
-    if kind == "edges" and (node or topic):
-        raise InputError("an edge list has no columns to name; leave out --node and --topic.")
-    if kind in NO_COLUMNS and role:
-        raise InputError(
-            f"{NO_COLUMNS[kind]} has no role column; leave out --role. Give the publications as "
-            "a file: --publications FILE."
-        )
-    if kind == "mosquitto-log" and topic:
-        raise InputError("a Mosquitto log has no topic column; leave out --topic.")

@@ -1,6 +1,6 @@
 """Rows that subscribe and rows that publish: the role of a row, its rate and the size of messages.
 
-A row with a role that is neither, or with a rate or size that is no number, is rejected.
+A row with a role that is neither, or with a rate or size that is not a number, is rejected.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Fields(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the fields of a row say, or the reason against them."""
+    """The values of a row, or the reason why they are rejected."""
 
     published: Column
     rate: Column
@@ -55,7 +55,7 @@ def read_facts(fields: Fields) -> Facts:
 
 
 def _number(name: str, text: Column | None) -> tuple[Column, Column]:
-    """Return the number that a text is, null if it is blank, and the reason against it."""
+    """Return the number in a text, null if it is blank, and the reason to reject it, if any."""
     if text is None:
         return F.lit(None).cast("double"), F.lit(None).cast("string")
     text = F.trim(text)

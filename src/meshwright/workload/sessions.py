@@ -58,12 +58,12 @@ MQTT_31 = 1  # has no "session present"
 
 
 class Followed(NamedTuple):
-    """What the lines of a broker tell."""
+    """The facts in the log of a broker."""
 
     wanted: list[tuple[str, str]]  # (client, filter as it was subscribed to)
     wills: list[str]  # topics of messages for when a client dies
     skipped: Counter[str]  # subscriptions by the reason why they are left out
-    in_doubt: Counter[str]  # subscriptions that are kept, by what the log does not tell
+    in_doubt: Counter[str]  # subscriptions that are kept, by what the log does not say
 
 
 class SessionState(NamedTuple):
@@ -86,7 +86,7 @@ class _Session:
     connected: bool = True
 
     def doubt(self) -> str | None:
-        """Return what the log does not tell about a client that is gone."""
+        """Return what the log does not say about a client that has left."""
         if self.connected or self.clean is not None:
             return None
         return EXPIRY_UNKNOWN if self.version == MQTT_5 else START_UNKNOWN
