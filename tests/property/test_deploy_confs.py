@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.deploy import Conf, plan, read_conf, restart_order, validate, write_conf
+from meshwright.deploy import Conf, compare_confs, plan, read_conf, validate, write_conf
 from meshwright.deploy.validate import Carrier, carriers_of, cycle_findings, find_cycle
 from meshwright.errors import InputError
 from meshwright.patterns.filters import PatternIndex, covers, meet
@@ -164,7 +164,7 @@ def test_no_state_on_the_way_to_a_new_plan_has_a_cycle(one, other, tree):
         new_path = written(other[0], Path(place) / "new", tree=tree)
         old, new = read_conf(old_path), read_conf(new_path)
         lines = {"old": bridges(old_path), "new": bridges(new_path)}
-        steps = restart_order(old, new)
+        steps = compare_confs(old, new).steps
     state = dict.fromkeys(old.brokers, "old")
     for step in steps:
         if step.action != "reload":
@@ -195,10 +195,10 @@ def test_a_broker_is_stopped_where_no_single_restart_is_free_of_cycles(tmp_path)
             replace(second, edges=(links[0], links[2])),
         )
         write_conf(replace(made, links=links, routes=routes), tmp_path / name)
-    steps = restart_order(tmp_path / "old", tmp_path / "new")
+    steps = compare_confs(tmp_path / "old", tmp_path / "new").steps
     reported = [(step.action, step.node) for step in steps]
     assert reported == [("stop", "n0"), ("restart", "n1"), ("start", "n0")]
-    assert restart_order(tmp_path / "new", tmp_path / "new") == []
+    assert compare_confs(tmp_path / "new", tmp_path / "new").steps == ()
 
 
 def test_a_configuration_with_a_cycle_cannot_be_compared(tmp_path):
@@ -210,7 +210,7 @@ def test_a_configuration_with_a_cycle_cannot_be_compared(tmp_path):
     path = tmp_path / "new" / "n1" / "mosquitto.conf"
     path.write_text(path.read_text() + more)
     with pytest.raises(InputError, match="is not free of cycles: 'x' goes in circles"):
-        restart_order(tmp_path / "old", tmp_path / "new")
+        compare_confs(tmp_path / "old", tmp_path / "new")
 
 
 def test_endpoints_that_change_hands_are_refused(tmp_path):
@@ -218,7 +218,7 @@ def test_endpoints_that_change_hands_are_refused(tmp_path):
     old = deployed(overlay, tmp_path / "old")
     new = deployed(overlay, tmp_path / "new", list(reversed_ports(overlay)))
     with pytest.raises(InputError, match="belonged to 'n1' and now to 'n0'"):
-        restart_order(old, new)
+        compare_confs(old, new)
 
 
 def reversed_ports(overlay):

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.model.instance import Instance
+from meshwright.model.overlay import linked_parts
 from meshwright.overlay import design
 from meshwright.report.distributions import knee, thin
 from meshwright.report.layout import SIDE, disc_layout, force_layout, ring_layout
 from meshwright.report.overlay_facts import support_curve
 from meshwright.report.page import embedded, packed
-from meshwright.report.picture import find_groups, links_between, overlay_parts, picture
+from meshwright.report.picture import find_groups, links_between, picture
 from tests.reports import crowd
 
 
@@ -126,7 +127,7 @@ def test_nodes_without_links_are_drawn_as_one_group():
 def test_a_group_tells_of_how_many_separate_parts_it_is():
     overlay = design(crowd(400, 30, 3), "gpa", max_edges=150)
     drawn = picture(overlay, most_nodes=100)
-    part = overlay_parts(overlay)
+    part = linked_parts(400, overlay.edges)
     for g, parts in enumerate(drawn["parts"]):
         mine = [part[v] for v, h in enumerate(drawn["group"]) if h == g]
         assert parts == len(set(mine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,7 @@ from meshwright.cli import app, show
 from meshwright.cli.options import Force, Json, Master, OverlayPath, Problem, Workload, run_on_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from meshwright.overlay.check import Evaluation
-    from meshwright.runtime.progress import Progress
 
 DATASETS_HELP = (
     "Overlays, frontiers, runs, assignments, workloads or configurations; overlays of one workload "
@@ -41,10 +39,7 @@ def check(
         overlay = read_manifest(dataset, "overlay")
         find_input(overlay, "workload", workload)  # complain before Spark starts
         n_rows = overlay.rows.get("topics")  # Spark sees one for each
-
-        def work(spark: SparkSession, progress: Progress) -> Evaluation:
-            return stage.check(spark, dataset, workload=workload, progress=progress)
-
+        work = partial(stage.check, overlay=dataset, workload=workload)
         found = run_on_spark(work, master, stage.N_STEPS, n_rows)
         show.print_result(dataset, found, print_evaluation, json=json)
         findings = found.findings

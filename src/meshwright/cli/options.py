@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from subprocess import DEVNULL, Popen
@@ -71,10 +71,7 @@ class Job:
 
         `n_rows` is about how many rows Spark will read, if that is known.
         """
-
-        def work(spark: SparkSession, progress: Progress) -> Any:
-            return stage(spark, out=self.out, **options, force=self.force, progress=progress)
-
+        work = partial(stage, out=self.out, **options, force=self.force)
         return run_on_spark(work, self.master, n_steps, n_rows)
 
     def print(self, manifest: Manifest, show: Callable[[Path, Any], None]) -> None:
@@ -100,12 +97,9 @@ def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def run_on_spark(
-    work: Callable[[SparkSession, Progress], T],
-    master: str | None,
-    n_steps: int,
-    n_rows: int | None = None,
+    work: Callable[..., T], master: str | None, n_steps: int, n_rows: int | None = None
 ) -> T:
-    """Start Spark and return what a piece of work returns; `n_rows` as in `Job.on_spark`.
+    """Start Spark and return ``work(spark, progress=...)``; `n_rows` as in `Job.on_spark`.
 
     Few rows go to the warm server. If that fails, the work is done again without it: until it is
     complete nothing of it can be seen.
@@ -117,7 +111,7 @@ def run_on_spark(
             with _starting():
                 spark = warm.warm_session()
             if spark is not None:
-                return work(spark, Progress(n_steps))
+                return work(spark, progress=Progress(n_steps))
         except warm.UnusableError as error:
             _say_unusable(str(error))
         except Exception as error:
@@ -127,7 +121,8 @@ def run_on_spark(
             _say_unusable(reason)
         finally:
             _prepare_at_exit()
-    return work(*start(master, n_steps, n_rows))
+    spark, progress = start(master, n_steps, n_rows)
+    return work(spark, progress=progress)
 
 
 def start(
@@ -167,7 +162,7 @@ def prepare_in_background() -> None:
 
     if "CI" in os.environ or interrupts.came() or not class_archive.is_missing():
         return
-    with suppress(OSError):  # it is no matter of this command
+    with suppress(OSError):  # this command does not need it
         Popen(
             [sys.executable, "-m", "meshwright", "spark", "prepare", "--quiet"],
             stdin=DEVNULL,

@@ -44,7 +44,10 @@ class Change:
 
 
 def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change:
-    """Return which brokers change between two configurations, and in which order to restart."""
+    """Return which brokers change between two configurations, and the steps from one to the other.
+
+    At no step does a topic have a cycle.
+    """
     old, new = (conf if isinstance(conf, Conf) else read_conf(conf) for conf in (before, after))
     _check_comparable(old, new)
     both = [node for node in new.brokers if node in old.brokers]
@@ -63,11 +66,6 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
         reloaded=tuple(node for node in access if node not in bridges),
         steps=tuple(_steps(old, new, bridges, access)),
     )
-
-
-def restart_order(before: str | Path | Conf, after: str | Path | Conf) -> list[Step]:
-    """Return the steps from one configuration to another; no topic has a cycle at any of them."""
-    return list(compare_confs(before, after).steps)
 
 
 def start_order(plan: Plan) -> list[str]:

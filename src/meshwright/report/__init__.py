@@ -58,17 +58,12 @@ def make_report(
     datasets: Sequence[str | Path],
     out: str | Path = "report.html",
     *,
-    workload: str | Path | None = None,
-    problem: str | Path | None = None,
-    before: str | Path | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> Written:
     """Write a page that opens offline, and its numbers to a `.json` file of the same name.
 
-    Datasets of one workload, or of one problem, are compared in one section. `workload` and
-    `problem` say where these are, if they were moved. `before` is the deployment that runs now: the
-    report on another lists the restarts from it.
+    `options` are those of `document`.
     """
     page = Path(out)
     numbers = page.with_suffix(".json")
@@ -76,9 +71,7 @@ def make_report(
         raise InputError(f"the report is a web page; give -o a name such as {page.name}.html.")
     for target in (page, numbers):
         refuse_file(target, force=force)
-    everything = document(
-        datasets, workload=workload, problem=problem, before=before, progress=progress
-    )
+    everything = document(datasets, **options)
     for budget in BUDGETS:
         content = trimmed(everything, budget)
         text = render(content)
@@ -105,7 +98,12 @@ def document(
     before: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Return the content of the report on some datasets; `trimmed` makes plain data of it."""
+    """Return the content of the report on some datasets; `trimmed` makes plain data of it.
+
+    Datasets of one workload, or of one problem, are compared in one section. `workload` and
+    `problem` say where these are, if they were moved. `before` is the deployment that runs now: the
+    report on another lists the restarts from it.
+    """
     progress = progress or no_progress()
     of_workload = "workload", Path(workload) if workload is not None else None
     moved = {  # kind of dataset: the kind it was made from, and where that is

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance, subscribers_of
-from meshwright.model.overlay import Overlay, count_joins
+from meshwright.model.overlay import Overlay, count_joins, linked_parts
 from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import TopicRows, topic_rows
 from meshwright.report.distributions import box, knee, rounded, short, summary, thin
-from meshwright.report.picture import count_distinct, overlay_parts, picture
+from meshwright.report.picture import count_distinct, picture
 from meshwright.smallworld.routing.traffic import traffic
 from meshwright.storage import Manifest, read_table
 
@@ -126,7 +126,7 @@ def headline(overlay: Overlay) -> dict[str, Any]:
     n_shared = int(np.count_nonzero(joins))
     apart = int(np.count_nonzero(overlay.components > 1))
     # Relays can join subscribers within a part of the overlay; between two parts there is no path.
-    part = overlay_parts(overlay)[np.repeat(np.arange(n), np.diff(instance.indptr))]
+    part = linked_parts(n, overlay.edges)[np.repeat(np.arange(n), np.diff(instance.indptr))]
     n_parts = count_distinct(instance.topics, part, instance.n_topics)
     cut_off = int(np.count_nonzero(n_parts > 1))
     # A star joins the topics that its hub wants, and relays the others.

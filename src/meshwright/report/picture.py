@@ -47,7 +47,7 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
     return {
         "of": "groups",
         "layout": layout,
-        "parts": count_distinct(group, overlay_parts(overlay), len(size)).tolist(),
+        "parts": count_distinct(group, linked_parts(n, edges), len(size)).tolist(),
         "x": x.tolist(),
         "y": y.tolist(),
         "radius": discs.tolist(),
@@ -58,11 +58,6 @@ def picture(overlay: Overlay, *, most_nodes: int = MOST_NODES) -> dict[str, Any]
         "head": heads(overlay, group),
         **common_topics(overlay.instance, group),
     }
-
-
-def overlay_parts(overlay: Overlay) -> Longs:
-    """Return the connected component of the overlay that each node is in."""
-    return linked_parts(overlay.instance.n_nodes, overlay.edges)
 
 
 def count_distinct(key: npt.NDArray[Any], value: Longs, n_keys: int) -> Longs:

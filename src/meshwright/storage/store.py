@@ -41,17 +41,17 @@ from meshwright.storage.versions import (
     remove_old_versions,
 )
 
-# What the system says when a disk takes no more, in Python's errors and in Spark's.
-# Spark's codec unpacks itself into the temporary directory, and hides why it could not.
+# What Python's and Spark's errors say when a disk is full. The last is Spark's codec, which unpacks
+# itself into the temporary directory and hides why it could not.
 FULL = re.compile(
     "No space left on device|Disk quota exceeded|File too large|no snappyjava in java"
 )
-# What Spark says of a damaged Parquet file; some damage ends in an error inside its reader.
+# What Spark says about a damaged Parquet file; some damage raises an error inside its reader.
 DAMAGED = re.compile(
     "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|ParquetDecodingException"
     r"|at org\.apache\.[\w.]*parquet\.\S*(Reader|[Dd]ecod|Decompress)"
 )
-BESIDE = ""  # the version of a dataset whose tables are beside its manifest, as they were at first
+BESIDE = ""  # the version of an older dataset, whose tables are beside its manifest
 
 
 class Staging:
@@ -89,7 +89,7 @@ class Staging:
         shutil.rmtree(self._directory / "_scratch", ignore_errors=True)
         place = self._directory / self._version
         names = sorted(path.name.removesuffix(".parquet") for path in place.iterdir())
-        rows = {name: _count_rows(self.table(name)) for name in names}
+        rows = {name: _read_footers(self.table(name))[1] for name in names}
         made = new_manifest(self._kind, rows, facts, self._target / self._version)
         manifest = replace(made, pin=Pin(place))  # before another writer can remove it
         # Again: another run may have finished there since this one began.
@@ -303,10 +303,6 @@ def _parts(table: Path) -> list[Path]:
     if table.is_dir():
         return sorted(part for part in table.glob("*.parquet") if part.is_file())
     return [table]
-
-
-def _count_rows(table: Path) -> int:
-    return _read_footers(table)[1]
 
 
 def _read_footers(table: Path) -> tuple[list[pa.Schema], int]:

@@ -19,7 +19,7 @@ from meshwright.deploy.lab.clients import Clients
 from meshwright.deploy.lab.configurations import Access, write_local_copy
 from meshwright.deploy.lab.processes import LOG, LOOPBACK, Process
 from meshwright.deploy.plan import Plan, read_plan
-from meshwright.deploy.restart import Step, restart_order
+from meshwright.deploy.restart import Step, compare_confs
 from meshwright.deploy.route import Link
 from meshwright.errors import DeployError, InputError
 from meshwright.runtime import interrupts
@@ -206,7 +206,7 @@ def find_lab(conf: Path, place: Path | None = None) -> Lab:
 
 def down(conf: Path, *, place: Path | None = None, keep: bool = False) -> tuple[int, int]:
     """Stop the lab of a configuration directory; return (brokers stopped, brokers ended before)."""
-    # Needs nothing but the lab's own directory: the configuration may be gone or changed.
+    # Uses only the lab's own directory: the configuration may be gone or changed.
     where = lab_place(conf, place)
     state = _read_state(where)
     if state is None:
@@ -238,7 +238,7 @@ def start_order(plan: Plan) -> list[list[str]]:
 
 def redeploy(
     lab: Lab, before: Path, after: Path, *, done: Callable[[Step], None] = lambda _: None
-) -> list[Step]:
+) -> tuple[Step, ...]:
     """Move a lab that runs `before` to `after`; return the steps and call `done` after each.
 
     Brokers are reloaded, stopped, started and restarted in the order of `deploy diff`, in which no
@@ -251,7 +251,7 @@ def redeploy(
     plan = read_plan(after)
     if any(broker.tls for broker in plan.brokers) and lab.access.certificate is None:
         raise InputError("the lab runs without TLS and cannot add it. Stop it and start it again.")
-    steps = restart_order(before, after)
+    steps = compare_confs(before, after).steps
     ports = dict(lab.access.ports)
     new = [node for node in plan.nodes if node not in ports]
     ports |= dict(zip(new, processes.free_ports(len(new)), strict=True))
@@ -322,12 +322,13 @@ def _make_place(where: Path, conf: Path) -> None:
 
 
 def _remove(where: Path) -> None:
-    """Remove the directory of a lab: what is left of half of it would be no lab any more."""
+    """Remove the directory of a lab; interrupts wait, as half of one would not be recognised."""
     with interrupts.held():
         shutil.rmtree(where)
 
 
 def _read_state(where: Path) -> dict[str, Any] | None:
+    """Return the state of the lab at a place, None if there is none."""
     try:
         state = json.loads((where / STATE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
