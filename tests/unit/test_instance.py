@@ -220,10 +220,10 @@ def test_a_workload_with_fewer_names_than_nodes_is_refused(tmp_path):
         (["a", "a"], "not sorted and distinct; 'a' follows 'a'"),
         (["b", "a"], "not sorted and distinct; 'a' follows 'b'"),
         (["a", None], "has nulls"),
-        (["", "a"], "'' is no name"),
-        (["a", "b\nc"], r"'b\\nc' is no name"),
-        (["a", "b\u0085c"], r"'b\\x85c' is no name"),
-        (["a", "b" * 65_536], "'bbb.*' is no name"),
+        (["", "a"], "'' is not a name"),
+        (["a", "b\nc"], r"'b\\nc' is not a name"),
+        (["a", "b\u0085c"], r"'b\\x85c' is not a name"),
+        (["a", "b" * 65_536], "'bbb.*' is not a name"),
     ],
 )
 @pytest.mark.parametrize("table", ["nodes", "topics"])

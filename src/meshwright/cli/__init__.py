@@ -25,12 +25,12 @@ FILES = (
 
 
 class StoppedError(Exception):
-    """Carries what stopped a verb, as its cause."""
+    """Wraps the error that stopped a verb, its cause, so that Typer does not handle it."""
 
 
 @contextmanager
 def past_typer() -> Iterator[None]:
-    """Get errors past Typer that it would end with 1 or 130 and no words of ours."""
+    """Hide errors from Typer, which would exit with 1 or 130 and without our message."""
     try:
         yield
     except (OSError, EOFError, KeyboardInterrupt) as error:

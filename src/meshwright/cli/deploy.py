@@ -77,10 +77,10 @@ def mosquitto(
             skip_unsupported=skip_unsupported,
         )
     with progress.step("writing and checking"):
-        # The next plan is made from these logs: they must tell what this one was made from.
-        told = "publications" if loaded.instance.n_publications else "subscriptions"
+        # The next plan is made from these logs, so they need what this one was made from.
+        default = "publications" if loaded.instance.n_publications else "subscriptions"
         facts = write_conf(
-            made, out, layout=layout, lock_down=lock_down, log=log or told, force=force
+            made, out, layout=layout, lock_down=lock_down, log=log or default, force=force
         )
     summary = {**made.summary(), "lock_down": lock_down}
     if json:

@@ -36,7 +36,7 @@ def end(error: BaseException) -> NoReturn:
     if isinstance(error, MeshwrightError):
         fail(str(error), error.exit_code)
     if isinstance(error, BrokenPipeError):
-        # The reader of our output has gone (`| head`): there is nobody to tell.
+        # The reader of our output has gone (`| head`): nobody reads a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:

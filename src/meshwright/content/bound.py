@@ -104,9 +104,10 @@ def _joined(one: Lines, other: Lines, most: int) -> Lines:
 
 
 def _limited(axes: list[Floats], complete: bool, most: int) -> Lines:
-    """Return at most `most` and two coordinates per axis: those of the lowest random numbers.
+    """Keep the first, the last and `most` further coordinates per axis: a random sample.
 
-    These numbers depend on the coordinates alone, so the sample is the same for all batches.
+    It has the lowest random numbers. These depend on the coordinates alone, so the sample is the
+    same for all batches.
     """
     kept = list(axes)
     for axis, values in enumerate(axes):

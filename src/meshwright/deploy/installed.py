@@ -283,7 +283,7 @@ def read_rights(file: str, content: bytes) -> Rights:
         elif option.name == "pattern":
             found.patterns.append(granted)
         else:
-            raise InputError(f"{option.where}: {option.name!r} is no line of an access list.")
+            raise InputError(f"{option.where}: {option.name!r} is not a line of an access list.")
     return found
 
 

@@ -46,7 +46,7 @@ def _shortened(name: str, node: str) -> str:
 
 
 def fits_one_line(text: str) -> bool:
-    """Return whether a value can be written at the end of a configuration line as it is."""
+    """Return whether a value can be written at the end of a configuration line unchanged."""
     return text == text.strip() and all(map(is_allowed, text)) and text != ""
 
 

@@ -149,7 +149,7 @@ class Plan:
 
     @cached_property
     def carried_as(self) -> Mapping[tuple[Link, str], tuple[str, ...]]:
-        """The topics that a link carries by each pattern; a space of theirs is a + in it."""
+        """The topics that a link carries by each pattern; a + replaces levels with a space."""
         found: dict[tuple[Link, str], tuple[str, ...]] = {}
         for route in self.routes:
             for edge in route.edges:
@@ -182,7 +182,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the plan that `to_json` wrote; raise InputError if it is none."""
+        """Return the plan that `to_json` wrote; raise InputError if it is not valid."""
         check_shape(data, SHAPE, "the plan")
         brokers = tuple(
             Broker(
@@ -280,7 +280,7 @@ def _as_json(route: Route) -> dict[str, Any]:
 
 
 def read_plan(conf: Path, only: str | None = None) -> Plan:
-    """Return the plan of a configuration, of which one directory may do, or raise InputError."""
+    """Return the plan of a configuration; with `only`, check the files of that directory alone."""
     path = conf / FILE
     if not path.is_file():
         raise InputError(

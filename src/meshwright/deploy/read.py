@@ -1,11 +1,11 @@
-"""The files of a plan read back: what the brokers will do, whatever the planner intended.
+"""The files of a plan read back: what the brokers will do, not what the planner intended.
 
 The grammar is a part of Mosquitto's: a line that begins with ``#`` is a comment, any other is an
 option and a value after one space, ``topic`` takes words separated by spaces. Mosquitto accepts
 more, such as spaces before an option, and has options that change what a broker carries; values
 that it does not know end it; and a NUL, even in a comment, ends the file for it. A file that we
-wrote has none of this, so whatever is not known here is refused: a proof that passes over a line
-which the broker obeys, or counts one that it does not read, is none.
+wrote has none of this, so anything not known here is refused: a proof that skips a line which the
+broker obeys, or counts one that it does not read, proves nothing.
 """
 
 import re

@@ -32,7 +32,7 @@ class Route:
 
     name: str
     pattern: str  # as it is written in the files: a level with a space is a +
-    example: str  # a concrete name that travels this way: the topic itself if it is no filter
+    example: str  # a concrete name that travels this way: the topic itself unless it is a filter
     subscribers: tuple[str, ...]
     publishers: tuple[str, ...]  # all that may publish, subscribers included
     relays: tuple[str, ...]
@@ -60,7 +60,7 @@ class Route:
 
     @property
     def crossings(self) -> list[Link]:
-        """The same as pairs (from, to) of brokers that pass the topic on."""
+        """The directions as pairs (from, to) of brokers that pass the topic on."""
         return [
             (u, v) if way == "out" else (v, u)
             for (u, v), ways in self.directions.items()

@@ -96,7 +96,7 @@ class Instance:
         return self._digest[0]
 
     def compute_digest(self) -> str:
-        """Return the digest from the content, whatever the manifest said that it was read with."""
+        """Compute the digest from the content, even if a manifest has given one."""
         counts = self.n_nodes, self.n_topics, self.n_subscriptions
         node_names, topic_names = arrow_names(self.node_names), arrow_names(self.topic_names)
         names = names_digest(node_names), names_digest(topic_names)

@@ -65,7 +65,7 @@ def arrow_names(names: Iterable[str]) -> pa.Array:
 
 
 def names_problem(names: pa.Array) -> str | None:
-    """Return what names in id order are instead of sorted, distinct and valid, if anything."""
+    """Return why names in id order are not sorted, distinct and valid; None if they are."""
     try:
         names.validate(full=True)
     except pa.ArrowInvalid:
@@ -76,7 +76,7 @@ def names_problem(names: pa.Array) -> str | None:
     )
     at = pc.index(bad, True).as_py()
     if at >= 0:
-        return f"not all valid: {names[at].as_py()[:60]!r} is no name"
+        return f"not all valid: {names[at].as_py()[:60]!r} is not a name"
     at = pc.index(pc.less(names[:-1], names[1:]), False).as_py()
     if at >= 0:
         before, after = names[at].as_py(), names[at + 1].as_py()

@@ -30,7 +30,7 @@ class Publications:
     def __post_init__(self) -> None:
         pairs = pack(self.nodes, self.topics)
         if not (len(self.nodes) == len(self.topics) == len(self.rates) == len(self.sizes)):
-            raise InputError("publications need as many nodes, topics, rates and sizes.")
+            raise InputError("publications need equally many nodes, topics, rates and sizes.")
         if np.any(pairs[1:] <= pairs[:-1]):
             raise InputError("publications must be sorted by node and topic, each pair once.")
         for what, values in (("rates", self.rates), ("sizes", self.sizes)):

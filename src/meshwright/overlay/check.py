@@ -38,7 +38,7 @@ from meshwright.storage import Manifest, find_input, open_dataset, read_table, s
 
 N_STEPS = 4
 N_NAMED = 10  # busiest nodes and disconnected topics that are named
-PART = 5_000_000  # subscribers and links of theirs that a task reads: about a second
+PART = 5_000_000  # subscribers and their links that a task reads: about a second
 
 MEASURES = (  # of the manifest, by their names in an Evaluation
     *("n_edges", "average_degree", "max_degree", "median_degree"),

@@ -79,7 +79,10 @@ def cost_facts(overlay: Overlay) -> dict[str, Any]:
 def read_limit_tables(
     manifest: Manifest, instance: Instance
 ) -> tuple[Bools | None, Limits | None, Links | None]:
-    """Return who carries topics, the limits and the links of an overlay dataset."""
+    """Return the flags of carriers, bool[n_subscriptions], the limits and the links of an overlay.
+
+    Each is None if the dataset has no such table.
+    """
     carries, limits, links = None, None, None
     if "leaves" in manifest.rows:
         table = read_table(manifest, "leaves")
@@ -88,7 +91,7 @@ def read_limit_tables(
         known = pack(instance.nodes, instance.topics)
         carries = ~np.isin(known, leaf)
         if np.count_nonzero(~carries) != len(leaf):
-            raise _damaged(manifest, "leaves", "it lists others than nodes and topics of theirs")
+            raise _damaged(manifest, "leaves", "it lists a topic that its node does not want")
     if "limits" in manifest.rows:
         table = read_table(manifest, "limits")
         node = _nodes(manifest, table, "limits", ("node",), instance.n_nodes)[:, 0]

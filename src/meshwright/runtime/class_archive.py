@@ -36,7 +36,7 @@ _draft: Path | None = None  # what the JVM of this process writes when it ends
 
 
 def cache_directory() -> Path:
-    """Return the directory of the user for what can be made again."""
+    """Return the cache directory of the user."""
     chosen = os.environ.get("XDG_CACHE_HOME")
     if chosen and Path(chosen).is_absolute():
         return Path(chosen) / "meshwright"
@@ -113,7 +113,7 @@ def describe() -> dict[str, object]:
 
 @dataclass
 class Recording:
-    """A JVM that writes an archive when it ends; whoever ends it says what its class path was."""
+    """A JVM that writes an archive when it ends; the code that ends it sets its class path."""
 
     class_path: str = ""
 
@@ -122,8 +122,8 @@ class Recording:
 def recording() -> Iterator[Recording]:
     """Make the archive from the classes of the JVM that the block starts and ends.
 
-    InputError if another process is making it, SparkError if no
-    archive comes of it; the reason is kept, so that commands do not try again.
+    Raise InputError if another process is making it, and SparkError if that fails. The reason is
+    kept, so that commands do not try again.
     """
     global _draft
     java = require_java()
@@ -196,7 +196,7 @@ def _unfit(path: Path) -> str | None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what killed makers left, and archives of other versions that nobody uses."""
+    """Remove drafts of killed processes, and archives of other versions that nobody uses."""
     for left in path.parent.glob(".spark-*.jsa-*"):
         left.unlink(missing_ok=True)
     for note in path.parent.glob("spark-*.jsa.json"):
@@ -207,7 +207,7 @@ def _sweep(path: Path) -> None:
 
 
 def _has_failed(path: Path) -> bool:
-    """Return whether an attempt has failed of late."""
+    """Return whether an attempt has failed in the last `RETRY_DAYS` days."""
     try:
         return time.time() - _failed(path).stat().st_mtime < RETRY_DAYS * 86_400
     except OSError:

@@ -129,7 +129,7 @@ def _directories(source: str) -> list[Path]:
 def _stamp(module: str) -> str | None:
     """Return a hash of the sources of a module and of all modules of ours that it imports.
 
-    None if a source is not at hand, or was changed after it may have been imported.
+    None if a source cannot be read, or was changed after it may have been imported.
     """
     names = {module}
     while more := {name for known in names for name in _imported(known)} - names:
@@ -155,7 +155,7 @@ def _source(module: str) -> str | None:
 
 @functools.cache
 def _imported(module: str) -> set[str]:
-    """Return the modules of our packages that a module imports by itself."""
+    """Return the modules of our packages that a module imports directly."""
     ours = ("meshwright", module.partition(".")[0])
     found = set()
     for base, names in _IMPORT.findall(_source(module) or ""):

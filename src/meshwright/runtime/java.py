@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: where it is, its version, and what tells it from another one."""
+"""The Java that Spark runs on: where it is, its version, and what distinguishes it from others."""
 
 import functools
 import os
@@ -33,7 +33,7 @@ def require_java() -> Path:
 
 
 def java_facts(java: Path) -> list[object]:
-    """Return what is different for every installed Java, and after every update of one."""
+    """Return facts that differ for every installed Java, and after every update of one."""
     home = java.resolve().parents[1]
     facts: list[object] = [str(home)]
     for name in ("release", "lib/modules", "bin/java"):
@@ -45,7 +45,7 @@ def java_facts(java: Path) -> list[object]:
 
 @functools.cache
 def _version(java: str) -> int | None:
-    """Return the main version of a Java, from the file that lies beside it if there is one."""
+    """Return the major version of a Java, from its `release` file if it has one."""
     release = Path(java).resolve().parents[1] / "release"  # starting a JVM takes a moment
     text = ""
     with suppress(OSError):

@@ -44,7 +44,7 @@ def own_jvm(log: Path) -> None:
 
 
 def end_jvm() -> str:
-    """End the JVM of this process as it ends by itself; return its class path when it has gone."""
+    """Let the JVM of this process exit normally; return its class path once it has ended."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
@@ -65,7 +65,7 @@ def connect_port() -> int:
 
 @functools.cache
 def jvm_group() -> int:
-    """Return the id of the process group of JVMs, started at the first call; it ends with us."""
+    """Return the id of the JVMs' process group, which starts at the first call and ends with us."""
     leader = Popen(
         ["sh", "-c", LEADER], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, process_group=0
     )

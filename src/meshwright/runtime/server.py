@@ -6,8 +6,8 @@ in its directory, takes them back, and ends itself and the JVM when nobody has u
 time. A command holds its connection until it ends, so the server knows who uses it, however they
 end; the jobs of a command that was killed are cancelled. A lock makes it one server per directory.
 
-Messages are lines of JSON. A command sends ``{"ask": "use"}`` and is told "starting", and "ready"
-with address and session; it sends "done" at its end. "describe" and "stop" are the others.
+Messages are lines of JSON. A command sends ``{"ask": "use"}``, receives "starting", then "ready"
+with an address and a session, and sends "done" at its end. The others are "describe" and "stop".
 """
 
 import fcntl
@@ -53,7 +53,7 @@ MEMORY = 1024  # megabytes at most: enough for the few rows that commands bring
 LOOK_SECONDS = 0.02  # between looks at a JVM that starts
 IDLE_LOOK_SECONDS = 1.0
 LOCK_SECONDS = 10.0  # for another server of this directory that is ending
-# Modules that the tasks of small jobs need, so that no worker imports them by itself.
+# Modules that the tasks of small jobs need; imported once, before workers are forked.
 WORKER_IMPORTS = (
     "meshwright.workload.tables",
     "meshwright.workload.names",

@@ -116,7 +116,7 @@ class Channel:
         self._connection.sendall(json.dumps(message).encode() + b"\n")
 
     def receive(self) -> dict[str, Any] | None:
-        """Return the next message; None if there is no other side any more, or it talks rubbish."""
+        """Return the next message; None if the connection is closed or the message is not valid."""
         while b"\n" not in self._unread:
             try:
                 content = self._connection.recv(MOST_BYTES)
@@ -142,7 +142,7 @@ class Channel:
     def close(self) -> None:
         """End the connection."""
         with suppress(OSError):
-            self._connection.shutdown(socket.SHUT_RDWR)  # wakes whoever waits for a message
+            self._connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits for a message
         self._connection.close()
 
 
@@ -159,7 +159,7 @@ def dial(place: Path) -> Channel | None:
 
 
 def read_note(place: Path) -> dict[str, Any]:
-    """Return what a server has written about itself; nothing if there is no such file."""
+    """Return the facts that a server has written about itself; {} if there are none."""
     with suppress(OSError, ValueError):
         found = json.loads((place / NOTE).read_text(encoding="utf-8"))
         if isinstance(found, dict):

@@ -161,7 +161,7 @@ def jvm_options(archive: Sequence[str], *, small: bool) -> str:
     if small:
         options += QUICK_COMPILER
         if not any("GC" in os.environ.get(name, "") for name in JVM_VARIABLES):
-            options.append(ONE_COLLECTOR)  # a JVM that is told of two does not start
+            options.append(ONE_COLLECTOR)  # a JVM does not start with two collectors
     return " ".join([*options, *archive])
 
 

@@ -1,7 +1,7 @@
 """Commands on the warm server (`server.py`): find it or start it, and use one of its sessions.
 
-Nothing that goes wrong with the server may break a command: `warm_session` raises `UnusableError`
-with the reason, and whoever asked for a session starts Spark by itself.
+A fault of the server must not break a command: `warm_session` raises `UnusableError` with the
+reason, and the caller starts Spark itself.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Use:
     ended: bool = False
 
     def watch(self) -> None:
-        """Wait until the server goes; then whatever waits for its answers is let go."""
+        """Wait until the server ends; then unblock the calls that wait for its answers."""
         with suppress(OSError):
             while self.channel.receive() is not None:
                 pass
@@ -73,7 +73,7 @@ class Use:
                 self.session.client._channel.close()
 
     def give_back(self) -> None:
-        """Tell the server that the session is free, unless something is left of it there."""
+        """Return the session to the server, unless a job may still run in it."""
         self.ended = True
         with suppress(OSError):
             if not self.lost and not interrupts.came():
@@ -99,7 +99,7 @@ _use: Use | None = None  # a process has one session
 def fits(master: str | None, n_rows: int | None) -> bool:
     """Return whether a job belongs on the server: few rows, on this machine, not switched off.
 
-    A process that has started Spark by itself keeps to that.
+    A process that has started its own Spark keeps using it.
     """
     if master is not None or n_rows is None or n_rows > SMALL_ROWS:
         return False
@@ -109,9 +109,10 @@ def fits(master: str | None, n_rows: int | None) -> bool:
 
 
 def warm_session() -> SparkSession | None:
-    """Return a session of the server, started if need be; None if starting it failed of late.
+    """Return a session of the server, which is started if necessary.
 
-    Raise UnusableError, which says why, if the server cannot be used.
+    Return None if starting it failed recently. Raise UnusableError, with the reason, if the server
+    cannot be used.
     """
     global _use
     if _use is not None and not _use.ended and not _use.lost:
@@ -140,16 +141,16 @@ def open_session(url: str, token: str) -> Any:
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession
 
-    # A proxy of the user's would not find our loopback.
+    # The user's proxy cannot reach our loopback.
     builder = DefaultChannelBuilder(f"{url};token={token}", [("grpc.enable_http_proxy", 0)])
     return SparkSession.builder.channelBuilder(builder).create()
 
 
 def leave_after(error: Exception) -> str | None:
-    """Return why a job should be done again without the server; None if it is not to blame.
+    """Return why a job should be run again without the server; None if the server is not the cause.
 
-    Input that is wrong is wrong everywhere. What Spark says may be the fault of a server that ended
-    or that is too small; it is not used any more.
+    Wrong input fails everywhere. An error of Spark may come from a server that ended or that is too
+    small, so this process stops using it.
     """
     if _use is None or _use.ended:
         return None
@@ -181,7 +182,7 @@ def describe() -> list[dict[str, Any]]:
 
 
 def stop_all() -> int:
-    """Stop all servers of the user, and remove what is left of dead ones; return how many ran."""
+    """Stop all servers of the user and remove the files of dead ones; return how many ran."""
     n_stopped = 0
     for place in server_directories():
         note, channel = read_note(place), dial(place)

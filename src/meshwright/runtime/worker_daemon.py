@@ -1,7 +1,7 @@
 """The process from which Spark forks its Python workers: it imports what all of them need.
 
-Each worker would import Arrow by itself, and the modules of its task. Only sessions whose workers
-import from the directories of this process use it, on Linux.
+Otherwise each worker would import Arrow and the modules of its task again. Used on Linux, by
+sessions whose workers import from the directories of this process.
 """
 
 import importlib

@@ -215,7 +215,7 @@ def check_facts(kind: str, facts: Mapping[str, Any]) -> None:
         within, _, last = name.rpartition(".")
         place = _find(facts, within)
         if place is None or (not within and last not in place):
-            continue  # whoever needs it will say so
+            continue  # the reader that needs it reports it
         if last not in place:
             raise InputError(f"{name!r} is missing")
         test, words = FACT_TYPES[wanted]

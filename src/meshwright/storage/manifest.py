@@ -59,7 +59,7 @@ class Manifest:
         return self.facts.get(fact, default)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the manifest as it is written."""
+        """Return the manifest as JSON."""
         return {
             "kind": self.kind,
             "format_version": KINDS[self.kind].format_version,
@@ -120,7 +120,7 @@ def read_json(path: Path) -> Any:
 
 
 def _parse(directory: Path, kind: str | None) -> Manifest:
-    """Return the manifest as it is on disk now, with nothing pinned."""
+    """Return the manifest on disk now, with nothing pinned."""
     path = directory / FILE
     try:
         content = read_json(path)

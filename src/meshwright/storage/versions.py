@@ -93,7 +93,7 @@ def one_writer(target: Path) -> Iterator[None]:
 def link_tables(target: Path, version: str) -> None:
     """Link the tables of a version under their plain names, for programs that read Parquet.
 
-    Each link is replaced in one step, but not all together: readers of ours use the manifest.
+    Each link is replaced in one step, but not all together: our own readers use the manifest.
     """
     tables = sorted(path.name for path in (target / version).glob("*.parquet"))
     with suppress(OSError):  # a file system without links

@@ -38,8 +38,8 @@ def gr(
 ) -> Assignment:
     """Assign subscribers in the order of their ids, to leaves in time or to any leaf.
 
-    With `evictions`, so many per subscriber at most, one without a leaf evicts another at random,
-    who is served next or last. Without, nothing is random.
+    With `evictions`, the most per subscriber, one without a leaf evicts another at random, who is
+    then served next or last. Without, nothing is random.
 
     Examples
     --------

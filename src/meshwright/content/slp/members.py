@@ -45,8 +45,8 @@ def members_of(
 ) -> Members:
     """Return subscribers as members; a target is in time if enough of its leaves are.
 
-    A share `threshold` of them is enough, but at least one; see `join_leaves` for members that no
-    target has as many for.
+    A share `threshold` of them is enough, but at least one. `join_leaves` says what happens to
+    members for whom no target has enough.
     """
     n_leaves = np.bincount(target_of_leaf[target_of_leaf >= 0])
     least = np.maximum(1, np.ceil(threshold * n_leaves - 1e-9)).astype(np.int64)

@@ -144,7 +144,7 @@ class OneLevel:
         return np.floor(factor * share * self.fair * (1 + 1e-12)).astype(np.int64)
 
     def _candidates(self, reference: Members) -> Boxes:
-        """Return candidate boxes, of as many super-subscriptions as keep their number in bounds."""
+        """Return candidate boxes, of fewer super-subscriptions if there would be too many boxes."""
         n_targets = len(self.fair)
         count = self.settings.clusters * n_targets
         most = max(self.settings.boxes * n_targets, LEAST_BOXES)

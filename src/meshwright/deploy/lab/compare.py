@@ -156,7 +156,7 @@ class Measured:
 
 
 def verdicts(found: Sequence[Measured]) -> list[str]:
-    """Return what an operator should know of the plan, the last one, beside the others."""
+    """Return remarks on how the plan, the last of these, compares with the usual layouts."""
     from meshwright.overlay.dependence import LEAST_STAR
 
     plan, said = found[-1], []

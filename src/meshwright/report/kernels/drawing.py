@@ -85,8 +85,9 @@ def separate(x, y, radius, rounds):
 def move_nodes(pointers, neighbours, weights, size, largest, rounds):
     """Return the group of each node: the local moves of the Louvain method, in id order.
 
-    The graph is CSR: `pointers` int32[n + 1], `neighbours` and `weights`. `size` int64[n] counts
-    the nodes that a point stands for; no group grows beyond `largest` of them.
+    The graph is CSR: `pointers` int32[n + 1], `neighbours` int32[n_links], `weights`
+    float64[n_links]. `size` int64[n] counts the nodes that each point represents; no group grows
+    beyond `largest` of them. Reads only.
     """
     n = len(pointers) - 1
     group = np.arange(n)
