@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from meshwright.deploy import Route
 from meshwright.deploy.failures import lost_on_tree
-from meshwright.deploy.kernels.trees import Loads, balanced_tree, new_graph, shallow_tree
+from meshwright.deploy.kernels.trees import Loads, balanced_tree, shallow_tree
+from meshwright.deploy.trees import new_graph
 from tests.naive import deployment as naive
 
 

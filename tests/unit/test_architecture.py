@@ -31,6 +31,11 @@ STAGES = (
     "cli",
 )
 ENTRY = ("__init__", "__main__")  # the doors of the package: they lead everywhere
+# What kernels import besides kernels: a change to any of it makes every machine compile them again.
+SHARED_BY_KERNELS = {
+    *("meshwright.errors", "meshwright.model.density", "meshwright.runtime.arrays"),
+    *("meshwright.runtime.compile", "meshwright.runtime.threads"),
+}
 HEAVY = ("pyspark", "numba", "pandas", "scipy", "py4j", "highspy")
 
 
@@ -100,6 +105,14 @@ def test_no_stage_imports_a_later_one():
             if reason:
                 wrong.append(f"{path.relative_to(PACKAGE)}: {reason}")
     assert wrong == []
+
+
+def test_kernels_import_kernels_and_little_else():
+    for path in sources():
+        if path.parent.name == "kernels" and path.name != "__init__.py":
+            found = imports(path.read_text(), module_name(path), is_package=False)
+            others = {name for name in found if ".kernels" not in name}
+            assert others <= SHARED_BY_KERNELS, path
 
 
 @pytest.mark.parametrize(

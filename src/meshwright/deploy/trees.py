@@ -23,6 +23,7 @@ from meshwright.errors import check_choice
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import linked_parts
 from meshwright.patterns.filters import is_filter, nearest, wider_filters
+from meshwright.runtime.arrays import Bools, Longs
 
 Edge = tuple[int, int]  # u < v
 Array = npt.NDArray[Any]
@@ -231,7 +232,7 @@ class _Grower:
         for part in np.unique(part_of):
             some, here = np.flatnonzero(part_of == part), np.flatnonzero(part_of[u] == part)
             ends = np.searchsorted(some, u[here]), np.searchsorted(some, v[here])
-            graph = kernels.new_graph(len(some), *ends, flags[here])
+            graph = new_graph(len(some), *ends, flags[here])
             if self.balanced:
                 # Copies: the tree may be grown again with relays, and is counted once it stands.
                 loads = self.link_load.copy(), brokers[some], self.broker_load.copy()
@@ -252,6 +253,16 @@ class _Grower:
                 return added
             added |= set(path) - nodes
             edges |= {ordered(a, b) for a, b in pairwise(path)}
+
+
+def new_graph(n: int, u: Longs, v: Longs, forced: Bools) -> kernels.Graph:
+    """Return the graph of edges that are given in order."""
+    links = np.column_stack((u, v))
+    ends = links.ravel()
+    start = np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=n))))
+    edge_at = np.argsort(ends, kind="stable") // 2
+    group = linked_parts(n, links[forced]) if forced.any() else np.arange(n)
+    return kernels.Graph(u, v, start, edge_at, forced, group)
 
 
 def ordered(u: int, v: int) -> Edge:

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.model.overlay import linked_parts
 from meshwright.runtime.arrays import Bools, Longs
 from meshwright.runtime.compile import kernel, maker
 
@@ -36,16 +35,6 @@ class Loads(NamedTuple):
     link_load: Longs
     broker: Longs  # int64[n]: the place of each node in `broker_load`
     broker_load: Longs
-
-
-def new_graph(n: int, u: Longs, v: Longs, forced: Bools) -> Graph:
-    """Return the graph of edges that are given in order."""
-    links = np.column_stack((u, v))
-    ends = links.ravel()
-    start = np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=n))))
-    edge_at = np.argsort(ends, kind="stable") // 2
-    group = linked_parts(n, links[forced]) if forced.any() else np.arange(n)
-    return Graph(u, v, start, edge_at, forced, group)
 
 
 @kernel
