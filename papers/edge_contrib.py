@@ -45,6 +45,4 @@ def edges(instance: Instance, method: str, *, summed: bool = False) -> tuple[Int
     count_common_topics(structs, row, owner, topics, instance.n_topics)
     max_contrib = int(structs[:, CONTRIB].max())
     array = np.zeros((max_contrib + 1, max(n_nodes, 1)), np.uint32)
-    return gen_oda(  # type: ignore[no-any-return]
-        structs, array, row, indptr, topics, owner, RULES[method], summed
-    )
+    return gen_oda(structs, array, row, indptr, topics, owner, RULES[method], summed)

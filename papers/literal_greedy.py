@@ -18,4 +18,4 @@ from papers.naive_greedy import RULES
 def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
     """Return the edges of gm, minmax or low (k = 2) in the order added, and their gains."""
     rule = RULES[method]
-    return count_and_add(instance.indptr, instance.topics, rule)  # type: ignore[no-any-return]
+    return count_and_add(instance.indptr, instance.topics, rule)

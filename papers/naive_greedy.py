@@ -22,4 +22,4 @@ RULES = {"gm": GM, "minmax": MINMAX, "low": LOW}
 def edges(instance: Instance, method: str) -> tuple[Ints, Ints]:
     """Return the edges of gm, minmax or low (k = 2) in the order added, and their gains."""
     rule = RULES[method]
-    return scan_and_add(instance.indptr, instance.topics, instance.n_topics, rule)  # type: ignore[no-any-return]
+    return scan_and_add(instance.indptr, instance.topics, instance.n_topics, rule)

@@ -112,8 +112,7 @@ def outermost(boxes: Corners) -> Corners:
     # Of two nested boxes the outer has the larger sum of widths; both volumes may be 0.
     keys = boxes.reshape(len(boxes), -1).T[::-1]
     order = np.lexsort((*keys, -width.sum(axis=1)))
-    kept: Corners = boxes[kernel.outermost(boxes, order)]
-    return kept
+    return boxes[kernel.outermost(boxes, order)]
 
 
 def coarser(boxes: Corners, most: int) -> Corners:

@@ -100,8 +100,7 @@ class InMemory(Generic[S]):
         """
         spots = spot_of(self.rows)
         order = np.lexsort((self.rows.ids, spots))
-        found: Longs = self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
-        return found
+        return self.rows.ids[order[np.searchsorted(spots[order], spot) + place]]
 
     def fit(
         self, target_of: Callable[[S], Ints], loads: Longs, alpha: int, density: DensityTable

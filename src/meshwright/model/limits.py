@@ -54,8 +54,7 @@ class Limits:
     @property
     def is_leaf(self) -> Bools:
         """Whether each node is a leaf."""
-        is_leaf: Bools = self.role == ROLES.index("leaf")
-        return is_leaf
+        return self.role == ROLES.index("leaf")
 
     @property
     def digest(self) -> str:
@@ -124,15 +123,13 @@ class Links:
     def forbidden(self) -> Ints:
         """The pairs that are listed and must not be linked."""
         refused = (self.allowed == ALLOWED.index("no")) | (self.dial == DIALS.index("none"))
-        pairs: Ints = self.pairs[refused]
-        return pairs
+        return self.pairs[refused]
 
     @property
     def restricting(self) -> Ints:
         """The pairs that decide: the only ones allowed if `only_listed`, or the forbidden ones."""
         if self.only_listed:
-            pairs: Ints = self.pairs[self.allowed == ALLOWED.index("yes")]
-            return pairs
+            return self.pairs[self.allowed == ALLOWED.index("yes")]
         return self.forbidden
 
     @property

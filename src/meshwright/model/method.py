@@ -28,8 +28,7 @@ class Method:
     def load(self) -> Callable[..., Any]:
         """Import the function and return it."""
         module, name = self.function.split(":")
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return found
+        return getattr(importlib.import_module(module), name)
 
 
 def choose(methods: Mapping[str, Method], name: str) -> Method:

@@ -282,5 +282,4 @@ def linked_parts(n: int, edges: Ints | Longs) -> Longs:
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(edges)), edges.T), shape=(n, n))
-    part: Longs = connected_components(graph, directed=False)[1].astype(np.int64)
-    return part
+    return connected_components(graph, directed=False)[1].astype(np.int64)

@@ -124,8 +124,7 @@ def positions_of(ring: Ints) -> Ints:
 def reaches(ring: Ints, fingers: Ints) -> Ints:
     """Return for each position and phase the distance to the finger."""
     here = np.arange(len(ring), dtype=np.int32)[:, None]
-    distance: Ints = (positions_of(ring)[fingers[ring]] - here) % np.int32(max(len(ring), 1))
-    return distance
+    return (positions_of(ring)[fingers[ring]] - here) % np.int32(max(len(ring), 1))
 
 
 def violations(ring: Ints, fingers: Ints, names: Sequence[str]) -> list[str]:

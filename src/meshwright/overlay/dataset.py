@@ -201,5 +201,4 @@ def _each_once(values: Longs, n: int) -> bool:
 
 
 def _column(table: pa.Table, name: str) -> Longs:
-    column: Longs = table.column(name).to_numpy().astype(np.int64)
-    return column
+    return table.column(name).to_numpy().astype(np.int64)

@@ -201,8 +201,7 @@ def _nodes(
 
 
 def _ids(table: pa.Table, column: str) -> Ints:
-    found: Ints = table.column(column).to_numpy().astype(np.int32)
-    return found
+    return table.column(column).to_numpy().astype(np.int32)
 
 
 def _damaged(manifest: Manifest, table: str, why: str) -> InputError:

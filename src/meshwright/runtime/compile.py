@@ -149,8 +149,7 @@ def _source(module: str) -> str | None:
     with contextlib.suppress(OSError):  # a file in an archive has no time of its own
         if Path(str(loaded.__file__)).stat().st_mtime > _STARTED:
             return None
-    text: str | None = loader.get_source(module)
-    return text
+    return loader.get_source(module)
 
 
 @functools.cache

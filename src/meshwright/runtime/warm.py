@@ -116,7 +116,7 @@ def warm_session() -> SparkSession | None:
     """
     global _use
     if _use is not None and not _use.ended and not _use.lost:
-        return _use.session  # type: ignore[no-any-return]
+        return _use.session
     place = server_directory()
     if why_failed(place):
         return None
@@ -132,7 +132,7 @@ def warm_session() -> SparkSession | None:
     threading.Thread(target=_use.watch, daemon=True).start()
     atexit.register(_use.give_back)
     interrupts.before_raising(_use.cancel)
-    return _use.session  # type: ignore[no-any-return]
+    return _use.session
 
 
 def open_session(url: str, token: str) -> Any:

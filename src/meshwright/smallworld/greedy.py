@@ -53,8 +53,7 @@ def gswico_ring(instance: Instance, on_progress: OnProgress = None) -> Ints:
     n = instance.n_nodes
     if n < 3:
         return np.arange(n, dtype=np.int32)
-    ring: Ints = kernel.walk_circle(kernel.close_circle(n, circle_edges(instance, on_progress)))
-    return ring
+    return kernel.walk_circle(kernel.close_circle(n, circle_edges(instance, on_progress)))
 
 
 def circle_edges(
@@ -85,8 +84,7 @@ def gswico_fingers(instance: Instance, ring: Ints, on_progress: OnProgress = Non
     [[1, 3, -1], [2, 4, -1], [3, -1, -1], [4, -1, -1], [0, -1, -1]]
     """
     edges = finger_edges(instance, ring, on_progress)
-    slots: Ints = kernel.fill_slots(positions_of(ring)[edges], ring, count_phases(len(ring)))
-    return slots
+    return kernel.fill_slots(positions_of(ring)[edges], ring, count_phases(len(ring)))
 
 
 def finger_edges(

@@ -145,8 +145,7 @@ def in_time_counts(problem: Problem) -> Longs:
     from meshwright.content.kernels.latency import count_in_time
 
     leaves = problem.leaf_location, problem.leaf_down
-    counts: Longs = count_in_time(problem.location, problem.max_delay, *leaves)
-    return counts
+    return count_in_time(problem.location, problem.max_delay, *leaves)
 
 
 def spread_of(histogram: Longs) -> dict[str, int]:
@@ -174,8 +173,7 @@ def matrix_of(column: pa.ChunkedArray) -> Floats | None:
     values, lengths = whole.flatten(), np.diff(whole.offsets)
     if whole.null_count or values.null_count or len(np.unique(lengths)) != 1:
         return None
-    matrix: Floats = values.to_numpy().reshape(len(whole), -1)
-    return matrix
+    return values.to_numpy().reshape(len(whole), -1)
 
 
 def _matrix(manifest: Manifest, table: pa.Table, column: str) -> Floats:

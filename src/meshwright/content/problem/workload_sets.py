@@ -192,8 +192,7 @@ def uniforms(seed: int, first: int, count: int, n: int) -> Floats:
     """Return the first n numbers in [0, 1) of each of the streams first..first+count-1."""
     from meshwright.runtime.kernels.random import uniforms as kernel
 
-    drawn: Floats = kernel(seed, first, count, n)
-    return drawn
+    return kernel(seed, first, count, n)
 
 
 def table_uniforms(seed: int, table: int, n: int) -> Floats:

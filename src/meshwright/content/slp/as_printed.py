@@ -107,8 +107,7 @@ class AsPrinted(OneLevel):
     @property
     def _members(self) -> Members:
         """All members; they are in memory."""
-        rows: Members = self.table.rows  # type: ignore[union-attr]
-        return rows
+        return self.table.rows  # type: ignore[union-attr]
 
     def _boxes_for(self, sample: Members) -> Boxes:
         """FilterGen: the candidates of a sample."""

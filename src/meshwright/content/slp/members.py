@@ -112,8 +112,7 @@ def uncovered(table: MemberTable, filters: TargetFilters, most: int, seed: int) 
 
 def _draw(table: MemberTable, sample: Callable[..., Sample], count: int, seed: int) -> Sample:
     join = partial(_join_samples, count=count, seed=seed)
-    drawn: Sample = table.reduce(partial(sample, count=count, seed=seed), join)
-    return drawn
+    return table.reduce(partial(sample, count=count, seed=seed), join)
 
 
 def _sample(members: Members, count: int, seed: int) -> Sample:
@@ -187,8 +186,7 @@ class Partition(NamedTuple):
     def target_of(self, members: Members) -> Ints:
         """Return the target of each member, -1 for none."""
         words = np.column_stack((self.words_of(members), members.ids.view(np.uint64)))
-        target: Ints = self.target[find_last(self.shares, words)]
-        return target
+        return self.target[find_last(self.shares, words)]
 
 
 def partition_by(

@@ -51,8 +51,7 @@ def complete(taken: Bools, boxes: Boxes, volume: Floats, members: Members) -> Bo
 
 def _price(volume: Floats) -> Floats:
     """Return volumes, and a little more so that none is 0."""
-    price: Floats = volume + 1e-9 * (float(volume.max(initial=0.0)) or 1.0)
-    return price
+    return volume + 1e-9 * (float(volume.max(initial=0.0)) or 1.0)
 
 
 class PlacedSample:

@@ -115,8 +115,7 @@ class Follower:
 
     def request(self, number: int) -> Round:
         """Return the request of a round."""
-        request: Round = mapped(round_path(self.directory, number) / REQUEST)
-        return request
+        return mapped(round_path(self.directory, number) / REQUEST)
 
 
 @lru_cache(maxsize=1)  # a process works on one run at a time

@@ -93,5 +93,4 @@ def _places_of(edges: Ints, u: Ints, v: Ints) -> npt.NDArray[np.int64]:
     """Return the index of each link (u, v) among the edges."""
     packed = pack(edges[:, 0], edges[:, 1])
     order = np.argsort(packed)
-    found: npt.NDArray[np.int64] = order[np.searchsorted(packed[order], pack(u, v))]
-    return found
+    return order[np.searchsorted(packed[order], pack(u, v))]
