@@ -34,21 +34,13 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= MOST_NUMBER
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_map(value: Any) -> bool:
     return isinstance(value, dict)
 
 
 def _is_loaded_node(value: Any) -> bool:
     counted = _is_map(value) and all(_is_count(value.get(name)) for name in ("sent", "received"))
-    return counted and _is_text(value.get("node"))
+    return counted and isinstance(value.get("node"), str)
 
 
 LIMIT_TYPES: dict[str, Callable[[Any], bool]] = {  # of a problem, that an assignment can replace
@@ -56,7 +48,7 @@ LIMIT_TYPES: dict[str, Callable[[Any], bool]] = {  # of a problem, that an assig
     "beta": _is_number,
     "beta_max": _is_number,
     "max_delay": _is_number,
-    "last_hop": _is_flag,
+    "last_hop": lambda value: isinstance(value, bool),
     "density": lambda value: value is None or _is_map(value),
 }
 
@@ -65,8 +57,8 @@ LIMIT_TYPES: dict[str, Callable[[Any], bool]] = {  # of a problem, that an assig
 FACT_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "count": (_is_count, "a whole number of 0 or more"),
     "number": (_is_number, "a number"),
-    "text": (_is_text, "text"),
-    "flag": (_is_flag, "true or false"),
+    "text": (lambda v: isinstance(v, str), "text"),
+    "flag": (lambda v: isinstance(v, bool), "true or false"),
     "map": (_is_map, "a JSON object"),
     "numbers": (
         lambda v: _is_map(v) and all(map(_is_number, v.values())),

@@ -17,7 +17,10 @@ from meshwright.runtime.arrays import Bools, Floats, Longs
 
 
 def round_up(share: Floats, n_rows: int, random: np.random.Generator) -> Bools:
-    """Return which boxes each target takes, bool[n_targets, n_boxes]."""
+    """Return which boxes each target takes, bool[n_targets, n_boxes].
+
+    `share` is the fractional solution, of the same shape; `n_rows` are to be covered.
+    """
     power = 2.0 * np.log(max(n_rows, 2))
     return np.asarray(random.random(share.shape) < 1.0 - (1.0 - share) ** power)
 
