@@ -287,7 +287,9 @@ def test_no_summary_is_cut_in_a_list_of_commands(monkeypatch, capsys):
         with pytest.raises(SystemExit):
             command([*words, "--help"], prog_name="meshwright")
         _, found, listed = capsys.readouterr().out.partition("Commands:")
-        assert bool(found) == (words in ([], ["generate"], ["deploy"], ["lab"], ["spark"]))
+        assert bool(found) == (
+            words in ([], ["generate"], ["deploy"], ["lab"], ["mesh"], ["spark"])
+        )
         assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 

@@ -16,11 +16,11 @@ from typer.core import TyperGroup
 
 DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "frontier", "check", "export"),
-    *("simulate", "assign", "report", "deploy", "lab", "reproduce", "spark"),
+    *("simulate", "assign", "report", "deploy", "lab", "mesh", "reproduce", "spark"),
 )
 FILES = (
-    *("check", "content", "demo", "deploy", "design", "frontier", "lab", "reproduce", "simulate"),
-    *("spark", "workload"),
+    *("check", "content", "demo", "deploy", "design", "frontier", "lab", "mesh", "reproduce"),
+    *("simulate", "spark", "workload"),
 )
 
 

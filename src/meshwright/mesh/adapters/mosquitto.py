@@ -27,11 +27,13 @@ from meshwright.mesh.core.events import (
     NotTaken,
     Publish,
     Published,
+    Release,
+    Released,
     SetSubscriptions,
     Subscribed,
     Taken,
 )
-from meshwright.mesh.shell.mqtt import Connection, Login, connect
+from meshwright.mesh.shell.mqtt import FIRST_ID, Connection, Login, connect
 from meshwright.patterns.filters import PatternIndex
 
 log = logging.getLogger(__name__)
@@ -149,6 +151,11 @@ class DataSession:
         if not qos:
             self._deliver(Taken(action.token))
 
+    def release(self, action: Release) -> None:
+        """Send PUBREL for a packet of the core's own; `Released` follows."""
+        if self._connection is not None and self.is_up:
+            self._connection.release(action.packet)
+
     def accept(self, action: Accept) -> None:
         """Acknowledge a packet of the broker."""
         qos = self._qos.pop(action.packet, None)
@@ -212,7 +219,9 @@ class DataSession:
     def broker_acknowledged(self, packet_id: int, reason: int) -> None:
         """Tell the core what became of a message."""
         token = self._tokens.pop(packet_id, None)
-        if token is not None and reason >= FAILURE:
+        if packet_id < FIRST_ID and reason < FAILURE:  # PUBCOMP of a packet of the core's
+            self._deliver(Released(packet_id))
+        elif token is not None and reason >= FAILURE:
             self._deliver(NotTaken(token, f"the broker refused it with reason {reason}"))
         elif token is not None:
             self._deliver(Taken(token))
@@ -221,6 +230,10 @@ class DataSession:
         """Go on with a message of QoS 2."""
         if reason >= FAILURE:
             self.broker_acknowledged(packet_id, reason)
+        elif packet_id < FIRST_ID:  # of the core's own: it says when to go on
+            token = self._tokens.pop(packet_id, None)
+            if token is not None:
+                self._deliver(Taken(token))
         elif self._connection is not None:
             self._connection.release(packet_id)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from meshwright.mesh.core.events import PLANNER, LinkFree, LinkFull, LinkLost, LinkUp, Received
+from meshwright.mesh.core.frames import Data
 from meshwright.mesh.shell.codec import (
     WIRE_VERSION,
     FrameError,
@@ -85,6 +86,7 @@ class Link(asyncio.Protocol):
             for frame in self._reader.feed(data):
                 if self.peer is not None:
                     if type(frame) is not Ping:
+                        self._links.n_data += type(frame) is Data
                         self._links.deliver(Received(self.peer, frame))
                 else:
                     self._introduce(frame)
@@ -193,6 +195,7 @@ class Links:
     deliver: Callable[[Any], None]  # takes the events of the core
     note: Callable[[str, str], None]  # counts and logs what went wrong: a name, and details
     allowed: Mapping[int, Any] | None = None  # who may dial; None: whoever knows the secret
+    n_data: int = 0  # messages that came over links
     _up: dict[int, Link] = field(default_factory=dict)
     _wanted: dict[int, str] = field(default_factory=dict)  # endpoints
     _dialling: dict[int, asyncio.Task[None]] = field(default_factory=dict)

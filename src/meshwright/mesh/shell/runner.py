@@ -7,6 +7,7 @@ decisions.
 
 import asyncio
 import logging
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ QUIET_SECONDS = 10.0  # the same kind of trouble is logged once in so many secon
 
 class Core(Protocol):
     """An agent or a planner without I/O."""
+
+    log: Any  # the numbered log, of which `newest` is the last version
 
     def handle(self, event: Any, now: float) -> list[Any]:
         """Return what to do."""
@@ -62,9 +65,17 @@ class Runner:
         """Return the peers to dial beside those that the core asks for."""
         return peers
 
+    def posts(self) -> Mapping[str, Callable[[], None]]:
+        """Return what can be asked over HTTP, by path."""
+        return {}
+
+    async def open(self) -> None:
+        """Begin to listen and to dial."""
+        raise NotImplementedError
+
     def start(self) -> None:
         """Let the core begin."""
-        self.deliver(Start())
+        self.deliver(Start(time.time()))
 
     def deliver(self, event: Any) -> None:
         """Take an event; it is handled in this turn of the event loop, after those before it."""
@@ -87,6 +98,19 @@ class Runner:
             self._said[what] = now
             words = what.replace("_", " ")
             log.warning("%s: %s%s", self.name, words, detail and f": {detail}")
+
+    def status(self) -> dict[str, Any]:
+        """Return what `mesh status` shows."""
+        stores = self.stores.sizes().items()
+        return {
+            "name": self.name,
+            "pid": os.getpid(),
+            "version": list(self.core.log.newest),
+            "links": self.links.up,
+            "counters": dict(self.counters),
+            "last_words": self.last_words,
+            "stores": {name: {"records": n, "bytes": size} for name, (n, size) in stores},
+        }
 
     def _drain(self) -> None:
         """Handle all events; write what is to be stored; handle the answers."""

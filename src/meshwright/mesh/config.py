@@ -1,0 +1,163 @@
+"""The directory of a mesh: what `mesh init` writes, and how agents and the planner read it.
+
+::
+
+    MESH/mesh.toml              the name, the planner's endpoint, how to design, all brokers
+    MESH/secret                 what agents and the planner prove to each other that they know
+    MESH/planner/               the planner's files
+    MESH/edge-1/agent.toml      one directory for each broker: copy it to the broker's host
+    MESH/edge-1/secret
+    MESH/edge-1/mosquitto.conf  lines to add to the broker's configuration
+    MESH/edge-1/state/          the agent's files, once it has run
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from meshwright.errors import InputError, unknown_choice
+
+MESH_FILE, AGENT_FILE, SECRET_FILE = "mesh.toml", "agent.toml", "secret"
+STATE, PLANNER_PLACE = "state", "planner"
+METHODS = {"gm": ("tree",), "minmax": ("tree",), "refined": ("tree",), "sl": ("po", "pal", "pie")}
+DELIVERIES = ("at-least-once", "exactly-once")
+# Keys of [options] in agent.toml, each with its type and a default
+OPTIONS: dict[str, Any] = {
+    "delivery": "at-least-once",  # or exactly-once
+    "fsync": False,  # records survive a power failure, too
+    "log_file": "",  # of the broker, for what clients wanted before the agent's first start
+    "max_message": 16 * 2**20,  # bytes
+    "journal_messages": 100_000,
+    "journal_bytes": 256 * 2**20,
+    "journal_seconds": 7 * 86_400,
+    "mailbox_messages": 100_000,
+    "mailbox_bytes": 256 * 2**20,
+    "mailbox_seconds": 7 * 86_400,
+}
+
+
+class BrokerAddress(NamedTuple):
+    """The broker of an agent, a row of the inventory; `deploy` would import the designs, too."""
+
+    node: str
+    host: str
+    port: int
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    username: str = ""
+    password_env: str = ""
+    password_file: str = ""
+
+
+class AgentConfig(NamedTuple):
+    """What is in agent.toml."""
+
+    place: Path
+    mesh: str
+    node: int
+    name: str
+    planner: str  # host:port
+    listen: tuple[str, int]
+    metrics: tuple[str, int]
+    broker: BrokerAddress
+    options: dict[str, Any]  # of the section [options]
+
+    @property
+    def secret(self) -> bytes:
+        """What agents of this mesh know."""
+        return read_secret(self.place)
+
+
+class Member(NamedTuple):
+    """A broker of the mesh, as mesh.toml lists it."""
+
+    name: str
+    directory: str
+    endpoint: str  # of its agent
+    broker: str  # host:port
+    metrics: str  # host:port of its agent's metrics and status
+
+
+class MeshConfig(NamedTuple):
+    """What is in mesh.toml; a broker's number is its place in the list."""
+
+    place: Path
+    mesh: str
+    planner: str  # host:port
+    metrics: str  # host:port of the planner's
+    method: str
+    routing: str
+    survive: int
+    brokers: tuple[Member, ...]
+
+    @property
+    def secret(self) -> bytes:
+        """What agents of this mesh know."""
+        return read_secret(self.place)
+
+
+def read_mesh(place: Path) -> MeshConfig:
+    """Return what mesh.toml of a mesh says."""
+    text = _read_toml(place / MESH_FILE, "Give the directory that `meshwright mesh init` wrote.")
+    try:
+        members = tuple(Member(**row) for row in text.pop("brokers"))
+        return MeshConfig(place, **text, brokers=members)
+    except (TypeError, KeyError) as error:
+        raise InputError(f"'{place / MESH_FILE}' cannot be used: {error}.") from error
+
+
+def read_agent(place: Path) -> AgentConfig:
+    """Return what agent.toml of a broker's directory says."""
+    path = place / AGENT_FILE
+    text = _read_toml(path, "Give the directory of one broker, such as MESH/edge-1.")
+    given = text.pop("options", {})
+    for key, value in given.items():
+        if key not in OPTIONS:
+            raise unknown_choice(f"option in '{path}'", key, OPTIONS)
+        if type(value) is not type(OPTIONS[key]):
+            kind = type(OPTIONS[key]).__name__
+            raise InputError(f"'{path}': {key} is {value!r}; it must be of type {kind}.")
+    options = {**OPTIONS, **given}
+    if options["delivery"] not in DELIVERIES:
+        raise unknown_choice(f"delivery in '{path}'", options["delivery"], DELIVERIES)
+    try:
+        broker = BrokerAddress(**text.pop("broker"))
+        text |= {key: split_endpoint(text[key]) for key in ("listen", "metrics")}
+        return AgentConfig(place, **text, broker=broker, options=options)
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(f"'{path}' cannot be used: {error}.") from error
+
+
+def split_endpoint(text: str) -> tuple[str, int]:
+    """Return host and port.
+
+    Examples
+    --------
+    >>> split_endpoint("[::1]:1883")
+    ('::1', 1883)
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"{text!r} is no HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def read_secret(place: Path) -> bytes:
+    """Return the secret in a directory of a mesh."""
+    try:
+        return (place / SECRET_FILE).read_bytes().strip()
+    except OSError as error:
+        raise InputError(
+            f"'{place / SECRET_FILE}' cannot be read: {error.strerror}. It is one of the files "
+            "that `meshwright mesh init` wrote."
+        ) from error
+
+
+def _read_toml(path: Path, remedy: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}. {remedy}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"'{path}' is not valid TOML: {error}.") from error
