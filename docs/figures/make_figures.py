@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,14 @@ from meshwright import (
     Assignment,
     BrokerTree,
     Instance,
+    Leave,
     Overlay,
     Problem,
     SmallWorld,
+    Subscribe,
     assign,
     design,
+    replan,
     trace,
 )
 from meshwright.model.small_world import small_world
@@ -82,6 +85,8 @@ LABELS = {
     "zipf10k": (4, 18),
 }
 DISSEMINATION = "dissemination"
+REPLANNING = "replanning"
+LEAVING = "plant2-line3"
 SCALE = "scale"
 SOCIAL = "social"
 SOCIAL_CURVES = {
@@ -114,6 +119,7 @@ def figures() -> Iterator[tuple[str, str]]:
         yield method, draw_overlay(overlay, parameters)
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
+    yield REPLANNING, draw_replanning()
     yield COST, draw_cost()
     yield SCALE, draw_scale()
     yield SOCIAL, draw_social()
@@ -148,6 +154,52 @@ def draw_overlay(overlay: Overlay, parameters: dict[str, Any]) -> str:
             parts += _node(place[name], name, degrees[name], colour, degrees[name] == busiest)
     parts += _legend()
     return document(WIDTH, HEIGHT, f"{heading}: {facts}", parts)
+
+
+def draw_replanning() -> str:
+    """Return what moves after three changes: with a mended overlay, and with one from scratch."""
+    before = design(company(), certify=False)
+    changes = [
+        Subscribe("plant1-line1", "plant3/line1/robot/alarm"),
+        Subscribe("plant1-line5", "plant2/line5/oven/energy"),
+        Leave(LEAVING),
+    ]
+    mended = replan(before, changes).overlay
+    fresh = design(mended.instance, certify=False)
+    heading = f"Two subscriptions more, and {LEAVING} leaves"
+    parts = [text(24, 32, heading, size=18, weight="bold")]
+    old = {frozenset(link) for link in before.edge_list(names=True)}
+    for panel, (heading, overlay) in enumerate((("mended", mended), ("from scratch", fresh))):
+        new = {frozenset(link) for link in overlay.edge_list(names=True)}
+        place = {
+            name: (190 + 350 * panel + 130 * math.cos(angle), 205 + 130 * math.sin(angle))
+            for name, angle in _angles(before.instance.node_names)
+        }
+        for links, style in (
+            (old & new, f'stroke="{GREY}" stroke-width="2"'),
+            (old - new, f'stroke="{VERMILLION}" stroke-width="2" stroke-dasharray="5 4"'),
+            (new - old, f'stroke="{BLUE}" stroke-width="4"'),
+        ):
+            for one, other in sorted(tuple(sorted(link)) for link in links):
+                (x1, y1), (x2, y2) = place[one], place[other]
+                ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+                parts.append(f"<line {ends} {style}/>")
+        for name, (x, y) in place.items():
+            fill = PAPER if name == LEAVING else GREY
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{INK}"/>')
+        facts = f"{len(new)} links: {len(old & new)} kept, {len(new - old)} added"
+        at = 60 + panel * 350
+        parts.append(text(at, 380, heading, size=16, weight="bold"))
+        parts.append(text(at, 402, f"{facts}, {len(old - new)} removed", size=14))
+    legend = "grey: kept; blue: added; dashed: removed; white: the broker that leaves"
+    parts.append(text(60, 434, legend, size=13))
+    return document(720, 452, "What moves after three changes", parts)
+
+
+def _angles(names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Yield names with their angles on a circle."""
+    for i, name in enumerate(names):
+        yield name, 2 * math.pi * i / len(names)
 
 
 def _on_circle(i: int) -> tuple[float, float]:

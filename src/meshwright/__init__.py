@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from meshwright.content.problem.dataset import load_problem
     from meshwright.errors import InputError, MeshwrightError
     from meshwright.model.broker_tree import BrokerTree
+    from meshwright.model.changes import (
+        Crash,
+        Join,
+        Leave,
+        Publish,
+        Subscribe,
+        Unpublish,
+        Unsubscribe,
+    )
     from meshwright.model.density import Density
     from meshwright.model.instance import Instance
     from meshwright.model.overlay import Overlay, disconnected_topics
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
         frontier,
         ingest,
         make_report,
+        replan,
         stats,
         write,
     )
@@ -42,6 +52,9 @@ _PARTS = {
     "content.methods.registry": ("assign",),
     "content.problem.dataset": ("load_problem",),
     "model.broker_tree": ("BrokerTree",),
+    "model.changes": (
+        *("Crash", "Join", "Leave", "Publish", "Subscribe", "Unpublish", "Unsubscribe"),
+    ),
     "model.density": ("Density",),
     "model.instance": ("Instance",),
     "model.overlay": ("Overlay", "disconnected_topics"),
@@ -51,7 +64,8 @@ _PARTS = {
     "smallworld.routing.simulate": ("Run", "simulate"),
     "smallworld.routing.trace": ("trace",),
     "verbs": (
-        *("check", "deploy_mosquitto", "frontier", "ingest", "make_report", "stats", "write"),
+        *("check", "deploy_mosquitto", "frontier", "ingest", "make_report", "replan"),
+        *("stats", "write"),
     ),
 }
 _HOME = {name: f"meshwright.{part}" for part, names in _PARTS.items() for name in names}

@@ -1,24 +1,28 @@
 """The verbs of the command line as functions: values and paths in, values and paths out.
 
-`design`, `simulate` and `assign` work in memory and are elsewhere. `deploy` and `report` are names
-of packages, so their functions are `deploy_mosquitto` and `make_report`. The functions here read or
-write datasets; those on Spark use the active session, or start one on this machine.
+`design`, `simulate` and `assign` work in memory and are elsewhere; so does `replan`, which is here
+because it takes overlays and small worlds. `deploy` and `report` are names of packages, so their
+functions are `deploy_mosquitto` and `make_report`. The other functions here read or write datasets;
+those on Spark use the active session, or start one on this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
+from meshwright.model.changes import Change, Crash, apply_changes
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
+from meshwright.model.small_world import SmallWorld
 
 if TYPE_CHECKING:
     from meshwright.deploy import Plan
     from meshwright.overlay.check import Evaluation
     from meshwright.overlay.frontier import Frontier
+    from meshwright.overlay.replanning import Replan
     from meshwright.workload.statistics import Statistics
 
 
@@ -70,6 +74,79 @@ def frontier(workload: str | Path, out: str | Path, **options: Any) -> Frontier:
     from meshwright.runtime.session import spark_session
 
     return frontier_on_spark(spark_session(), workload, out, **options)
+
+
+def replan(
+    overlay: Overlay,
+    changes: Iterable[Change] | Instance,
+    *,
+    moves: int | None = None,
+    assume_publishers: str | None = None,
+    **options: Any,
+) -> Replan:
+    """Return an overlay or a small world after changes, and which links to add and to remove.
+
+    Nothing else moves: nodes and topics keep their names, and links stay where they serve. The
+    value that is given stays as it was. Needs no JVM.
+
+    Parameters
+    ----------
+    changes
+        What happened, in order: `Subscribe`, `Unsubscribe`, `Publish`, `Unpublish`, `Join`,
+        `Leave` and `Crash`; topics may be filters. Or the workload of today, as an `Instance`:
+        then nodes and topics are matched by name.
+    moves
+        The most links to add and remove; links of nodes that are gone do not count. Topics that
+        cannot be joined within that are in `unjoined` of the result.
+    assume_publishers
+        Who publishes, as for `design`; by default as the overlay was designed.
+    **options
+        ``limits`` and ``links``, as for `design`, instead of those that the overlay has. Without
+        them its own are carried over by name.
+
+    Notes
+    -----
+    Cost: a few copies of the arrays of the instance, and work in the topics that changed and those
+    of the nodes that changed; one change at 10,000 nodes takes milliseconds, so give events in
+    batches where they come in hundreds. With filters, the whole workload is expanded again. A small
+    world costs a repair of its fingers each time. docs/replanning.md has figures.
+
+    Examples
+    --------
+    >>> import meshwright as mw
+    >>> pairs = [("edge-1", "plant/temp"), ("edge-2", "plant/temp"), ("edge-3", "plant/power")]
+    >>> before = mw.design(mw.Instance.from_pairs(pairs))
+    >>> after = mw.replan(before, [mw.Subscribe("edge-3", "plant/temp"), mw.Join("edge-4")])
+    >>> after.steps
+    (LinkChange(action='add', u='edge-1', v='edge-3'),)
+    >>> after.overlay.connected
+    True
+    """
+    from meshwright.overlay.demand import make_demand
+    from meshwright.overlay.replanning import check_moves, mend
+    from meshwright.smallworld.replanning import replan_world
+
+    if not isinstance(overlay, Overlay):
+        raise InputError(
+            f"replan takes an Overlay; got {overlay!r}. For one on disk: load_overlay."
+        )
+    assumed = assume_publishers or overlay.parameters.get("assume_publishers") or "subscribers"
+    crashed: set[str] = set()
+    if isinstance(changes, Instance):
+        workload = changes
+    else:
+        happened = list(changes)
+        crashed = {change.node for change in happened if isinstance(change, Crash)}
+        workload = apply_changes(overlay.instance.workload or overlay.instance, happened)
+    check_moves(moves)
+    instance = make_demand(workload, assumed)
+    if isinstance(overlay, SmallWorld):
+        given = {"moves": moves, **options}
+        refused = [name for name, value in given.items() if value is not None]
+        if refused:
+            raise InputError(f"a small world knows no {refused[0]}; leave it out.")
+        return replan_world(overlay, instance, assumed, crashed=crashed)
+    return mend(overlay, instance, assumed, moves=moves, crashed=crashed, **options)
 
 
 def check(overlay: str | Path, *, workload: str | Path | None = None) -> Evaluation:

@@ -28,6 +28,7 @@ LIMITS_HELP = (
 )
 LINKS_HELP = "CSV: a, b, allowed (yes, no), dial (a, b, both, none), cost; for the same methods."
 SURVIVE_HELP = "Keep every topic connected after the loss of any K nodes (gm, minmax, refined)."
+FROM_HELP = "Mend this overlay of an earlier workload; its method and limits stay."
 PATIENCE_HELP = "How long this process may take, for --engine auto."
 
 
@@ -86,6 +87,8 @@ def design(
     limits: Path | None = Option(None, metavar="FILE", help=LIMITS_HELP),
     links: Path | None = Option(None, metavar="FILE", help=LINKS_HELP),
     survive: int | None = Option(None, metavar="K", help=SURVIVE_HELP),
+    from_: Path | None = Option(None, "--from", metavar="OVERLAY", help=FROM_HELP),
+    moves: int | None = Option(None, metavar="M", help="With --from: move at most M links."),
     engine: str = Option(
         "auto",
         help="driver: in this process; spark: on Spark (gm, minmax, gpa, gpm); auto: on Spark for "
@@ -100,6 +103,14 @@ def design(
     from meshwright.storage import read_manifest
 
     choose(METHODS, method)
+    if from_ is not None:
+        from meshwright.cli.replan import print_replanned, replan_from
+
+        job.print(replan_from(job, workload, from_, moves, method), print_replanned)
+        show.warn_of_topics(workload)
+        return
+    if moves is not None:
+        raise InputError(f"--moves {moves} goes with --from; give both or neither.")
     options = job.options("workload", "engine", "patience")
     if limits or links or publishers_as == "leaf":
         engine = _obeying_engine(engine, options)

@@ -4,7 +4,7 @@ A small world adds the tables `ring` (position, node), a row per node, and `fing
 finger), a row per node and phase. Nothing here needs a JVM.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,22 @@ MOST_FINDINGS = 10  # violations listed in full; the rest are counted
 
 
 def write_overlay(
-    overlay: Overlay, out: str | Path, workload: str | Path, *, force: bool = False
+    overlay: Overlay,
+    out: str | Path,
+    workload: str | Path,
+    *,
+    force: bool = False,
+    facts: Mapping[str, Any] | None = None,
+    tables: Mapping[str, pa.Table] | None = None,
 ) -> Manifest:
-    """Write an overlay, or a small world with its ring and fingers, as a dataset."""
+    """Write an overlay, or a small world with its ring and fingers, as a dataset.
+
+    `facts` and `tables` are further ones, of how it was made.
+    """
     with staging(Path(out), "overlay", force=force) as stage:
         for name, columns in _tables(overlay).items():
             write_table(stage.table(name), pa.table(columns))
-        for name, table in limit_tables(overlay).items():
+        for name, table in {**limit_tables(overlay), **(tables or {})}.items():
             write_table(stage.table(name), table)
         return stage.publish(
             {
@@ -51,6 +60,7 @@ def write_overlay(
                 "dependence": found.as_dict() if (found := find_dependence(overlay)) else None,
                 **survival_facts(overlay),
                 **overlay.certificate(),
+                **(facts or {}),
             }
         )
 

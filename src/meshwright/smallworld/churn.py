@@ -25,8 +25,8 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, check_name
+from meshwright.model.kernels.components import copy_rows
 from meshwright.model.small_world import SmallWorld, phase_bounds, small_world
-from meshwright.overlay.greedy.rule import reorder_nodes
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.smallworld.kernels.worlds import EMPTY, random_numbers
 from meshwright.smallworld.methods import filled, plain_fingers
@@ -53,10 +53,10 @@ def join(world: SmallWorld, node: str, topics: Iterable[str] = ()) -> SmallWorld
     wanted = set(topics)
     wider = _with_topics(world.instance, wanted)
     row = np.array(sorted(_id(wider.topic_names, t, "topic") for t in wanted), np.int32)
-    after = _neighbour(world, wider, row)
+    after = neighbour(world, wider, world.ring, row)
     ring = np.insert(world.ring + (world.ring >= new), after + 1, new)
     moved = np.arange(len(names)) + (np.arange(len(names)) > after)
-    return _repaired(world, _with_nodes(wider, new, new, {node: row}), ring, moved)
+    return repaired(world, _with_nodes(wider, new, new, {node: row}), ring, moved)
 
 
 def leave(world: SmallWorld, node: str) -> SmallWorld:
@@ -70,7 +70,7 @@ def leave(world: SmallWorld, node: str) -> SmallWorld:
     moved = np.arange(instance.n_nodes) - (np.arange(instance.n_nodes) > position)
     moved[position] = EMPTY
     left = _with_nodes(instance, gone, gone + 1, {})
-    return _repaired(world, left, ring - (ring > gone), moved)
+    return repaired(world, left, ring - (ring > gone), moved)
 
 
 crash = leave  # once it is detected; messages routed over the node before that are lost
@@ -96,13 +96,18 @@ def unsubscribe(world: SmallWorld, node: str, topic: str) -> SmallWorld:
     return _rewired(world, _with_nodes(instance, v, v + 1, {node: row[row != t]}))
 
 
-def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
-    """Return the position after which a node that wants the topics of `row` joins."""
-    n = instance.n_nodes
+def neighbour(world: SmallWorld, instance: Instance, ring: Ints, row: Ints) -> int:
+    """Return the position of a ring after which a node that wants the topics of `row` joins.
+
+    The instance may have nodes that are not on the ring.
+    """
+    n = len(ring)
     if world.method not in RINGS_BY_GAIN:
         return int(random_numbers(n + 1, 1, _seed(world))[n, 0] * n)
-    indptr, topics = reorder_nodes(instance, world.ring)
-    places = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
+    sizes = np.diff(instance.indptr)[ring]
+    topics = np.empty(int(sizes.sum()), np.int32)
+    copy_rows(instance.indptr, instance.topics, ring, topics)
+    places = np.repeat(np.arange(n, dtype=np.int64), sizes)
     wanted = np.zeros(max(instance.n_topics, 1), bool)
     wanted[row] = True
     with_new = np.bincount(places[wanted[topics]], minlength=n)
@@ -114,7 +119,7 @@ def _neighbour(world: SmallWorld, instance: Instance, row: Ints) -> int:
     return int(np.argmax(with_new + np.roll(with_new, -1) - lost))
 
 
-def _repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) -> SmallWorld:
+def repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) -> SmallWorld:
     """Return the world on another ring.
 
     `moved` is int64[n before]: where each old position is now, EMPTY if its node left.

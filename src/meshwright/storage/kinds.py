@@ -143,6 +143,7 @@ KINDS = {
             "costs": "u int, v int, cost double",
             "ring": "position int, node int",
             "fingers": "node int, phase int, finger int",
+            "steps": "step int, action string, a string, b string",
         },
     ),
     "frontier": Kind(

@@ -1,0 +1,103 @@
+"""design --from: what it keeps, prints, writes and refuses."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from meshwright.model.instance import Instance
+from meshwright.overlay.check import check
+from meshwright.overlay.dataset import load_overlay
+from meshwright.storage import open_dataset, read_table
+from tests.datasets import write_instance
+from tests.e2e.in_process import run_in_process
+
+PAIRS = [(f"edge-{i:02}", f"plant/{t}") for i in range(14) for t in (i % 7, (3 * i + 1) % 7)]
+TODAY = [pair for pair in PAIRS if pair[0] != "edge-03"]
+TODAY += [("aaa-new", "plant/1"), ("aaa-new", "plant/2"), ("edge-00", "plant/6")]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run `design` in this process, beside the workloads of yesterday and today."""
+    monkeypatch.chdir(tmp_path)
+    write_instance(Instance.from_pairs(PAIRS), Path("w1"))
+    write_instance(Instance.from_pairs(TODAY), Path("w2"))
+    write_instance(Instance.from_pairs([("p", "plant/1"), ("q", "plant/1")]), Path("other"))
+    run = partial(run_in_process, monkeypatch, capsys, "design")
+    assert run("w1", "-o", "o1")[0] == 0
+    return run
+
+
+def links(path):
+    return {frozenset(link) for link in load_overlay(path).edge_list(names=True)}
+
+
+def test_links_are_kept_counted_and_written_in_order(spark, run):
+    code, out, err = run("w2", "-o", "o2", "--from", "o1")
+    assert (code, err) == (0, "")
+    assert all(len(line.rstrip()) <= 80 for line in out.splitlines())
+    manifest = open_dataset(Path("o2"), "overlay")
+    facts = manifest["replanned"]
+    before, after = links("o1"), links("o2")
+    assert load_overlay("o2").connected
+    assert (facts["kept"], facts["added"]) == (len(before & after), len(after - before))
+    assert facts["removed"] == len(before - after)
+    assert facts["kept"] > facts["added"]
+    kept = f"links kept {facts['kept']}, added {facts['added']}, removed {facts['removed']};"
+    assert kept in out
+    assert "mended" in out
+    assert "from scratch" in out
+    steps = read_table(manifest, "steps").to_pylist()
+    assert [step["step"] for step in steps] == list(range(len(steps)))
+    actions = [step["action"] for step in steps]
+    assert actions == ["add"] * facts["added"] + ["remove"] * facts["removed"]
+    now = set(before)
+    for step in steps:
+        (now.add if step["action"] == "add" else now.remove)(frozenset((step["a"], step["b"])))
+    assert now == after
+    assert check(spark, "o2").findings == ()
+
+
+def test_moves_are_limited_and_what_is_left_apart_is_listed(run):
+    code, out, err = run("w2", "-o", "o2", "--from", "o1", "--moves", "1")
+    assert (code, err) == (0, "")
+    assert "topics cannot be joined within 1 moves:" in out
+    code, out, _ = run("w2", "-o", "o3", "--from", "o1", "--moves", "0", "--json")
+    facts = json.loads(out)["replanned"]
+    assert (code, facts["added"]) == (0, 0)
+    assert "plant/2" in facts["unjoined"]
+
+
+def test_a_small_world_is_repaired(run):
+    assert run("w1", "-o", "s1", "-m", "sl")[0] == 0
+    code, out, err = run("w2", "-o", "s2", "--from", "s1")
+    assert (code, err) == (0, "")
+    assert "a ring, and 4 fingers per node" in out
+    assert len(links("s1") & links("s2")) > len(links("s2")) / 2
+
+
+def test_an_overlay_of_an_unrelated_workload_is_refused_with_both_digests(run):
+    code, out, err = run("other", "-o", "o2", "--from", "o1")
+    assert (code, out) == (2, "")
+    for workload in ("w1", "other"):
+        assert open_dataset(Path(workload), "workload")["digest"] in err
+    assert not Path("o2").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--moves", "3"), "--moves 3 goes with --from"),
+        (("--from", "o1", "--moves", "-1"), "moves is -1"),
+        (("--from", "o1", "-m", "low"), "is by gm, and --method is 'low'"),
+        (("--from", "o1", "--k", "3"), "leave out --k."),
+        (("--from", "nowhere"), "nowhere"),
+        (("--from", "w1"), "overlay"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(run, words, reason):
+    code, out, err = run("w2", "-o", "o2", *words)
+    assert (code, out) == (2, "")
+    assert reason in err
