@@ -86,6 +86,8 @@ def test_limits_and_a_density_can_be_given(run, problem, tmp_path):
         (("-m", "gr", "--beta", "5"), "give 1 <= beta <= beta_max"),
         (("-m", "gr", "--density", "nowhere.csv"), "cannot be read"),
         (("-m", "gr", "--seed", "-1"), "seed is -1"),
+        (["-m", "gr", "--threshold", "0.5"], "--threshold belongs to slp, not to gr."),
+        (["-m", "slp", "--threshold", "7"], "--threshold is 7.0; give a share of leaves"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(run, problem, tmp_path, words, message):

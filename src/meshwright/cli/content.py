@@ -17,7 +17,6 @@ from meshwright.errors import CheckError, InfeasibleError, InputError
 
 if TYPE_CHECKING:
     from meshwright.content.assignment import Assignment
-    from meshwright.content.slp import Settings
     from meshwright.content.stored import AnyAssignment
     from meshwright.storage import Manifest
 
@@ -190,7 +189,11 @@ def assign(
         overrides["density"] = read_density(density, stored.n_dimensions)
     request: dict[str, Any] = {"method": method, "seed": seed}
     if threshold is not None:
-        request["settings"] = _settings(method, threshold)
+        from meshwright.content.slp import Settings
+
+        if method != "slp":
+            raise InputError(f"--threshold belongs to slp, not to {method}. Leave it out.")
+        request["settings"] = Settings(threshold=threshold)
     assignment: AnyAssignment
     if choose_engine(engine, method, stored) == "spark":
         from meshwright.content.slp.spark_backend import N_STEPS, assign_on_spark
@@ -201,14 +204,6 @@ def assign(
         assignment, manifest = _in_memory(job, problem, request, overrides, yardstick)
     job.print(manifest, partial(print_assignment, assignment))
     fail_if_infeasible(job.out, assignment)
-
-
-def _settings(method: str, threshold: float) -> Settings:
-    from meshwright.content.slp import Settings
-
-    if method != "slp":
-        raise InputError(f"--threshold belongs to slp, not to {method}. Leave it out.")
-    return Settings(threshold=threshold)
 
 
 def _in_memory(
