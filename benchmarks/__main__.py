@@ -60,6 +60,7 @@ def main(arguments: list[str]) -> int:
             smoke(name)
         return 0
     name, *rest = arguments
+    name = name.replace("-", "_")
     if name not in names():
         print(
             f"error: unknown benchmark {name!r}; choose from: {', '.join(names())}", file=sys.stderr

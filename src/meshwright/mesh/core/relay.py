@@ -1,7 +1,7 @@
 """Passing on: messages along their routes, and answers from agent to agent."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from meshwright.mesh.core.frames import Acks, Ask, Data, Never, Refused
 from meshwright.mesh.core.outbox import Outbox
@@ -24,14 +24,13 @@ class Relay:
 
     def pass_on(self, frame: Data, route: Route, hop: int) -> set[int]:
         """Send a message over the hops after `hop`; return the targets that it cannot reach."""
-        targets: Collection[int] = frame.targets or route.wanted
         left: set[int] = set()
         for child in route.children.get(hop, ()):
             serves = route.serves[child]
-            if frame.targets:
-                serves = serves.intersection(targets)
-            if not serves:
-                continue
+            if frame.targets:  # not all: leave out the ways that lead to none of them
+                serves = serves.intersection(frame.targets)
+                if not serves:
+                    continue
             receiver = route.hops[child].receiver
             if receiver in self._out.up and receiver not in self._out.full:
                 self._out.send(receiver, frame._replace(hop=child))
