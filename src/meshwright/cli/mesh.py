@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from meshwright.cli import add_group, command_name, show
-from meshwright.cli.options import Json
-from meshwright.errors import DeployError
+from meshwright.cli.lab import lab, stopping_brokers
+from meshwright.cli.options import Json, Seed
+from meshwright.errors import CheckError, DeployError
+from meshwright.runtime import interrupts
 
 if TYPE_CHECKING:
+    from meshwright.mesh.demo import DemoResult
     from meshwright.mesh.status import MeshStatus
 
 MOST_ROWS = 20
@@ -187,6 +190,85 @@ def replan(
         )
         if not dry_run:
             print("\nthe planner designs again; see the links: mesh status")
+
+
+@lab.command(name="mesh")
+def lab_mesh(
+    demo: bool = Option(False, "--demo", help="All 60 brokers of the example, instead of 6."),
+    seconds: float = Option(15.0, min=1, help="How long messages flow."),
+    rate: float = Option(100.0, min=1, help="Messages a second, in all."),
+    method: str = Option("gm", help="How to choose links: gm, minmax, refined, or sl."),
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Run the living mesh here, with clients that come and go."""
+    import csv
+    import tempfile
+
+    from meshwright.cli.demo import find_example
+    from meshwright.deploy.lab.processes import find_mosquitto
+    from meshwright.mesh.demo import run_demo
+    from meshwright.mesh.lab import LocalMesh
+
+    find_mosquitto()
+    interests: dict[str, list[str]] = {}
+    with find_example().open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            interests.setdefault(row["broker"], []).append(row["topic"])
+    nodes = sorted(interests)[:: 1 if demo else 10]
+    per_process = max(1, len(nodes) // 4)
+    if not json:
+        print(f"{len(nodes)} MQTT brokers of a company, an agent beside each, and a planner, on")
+        print("this machine. Nobody tells the mesh who wants what: it follows the clients.\n")
+
+    def step(words: str) -> None:
+        print(f"  {words} ...", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="meshwright-lab-") as scratch, stopping_brokers():
+        local = LocalMesh(Path(scratch) / "lab", nodes, per_process=per_process, method=method)
+        with interrupts.let_in():
+            found = run_demo(
+                local,
+                {node: interests[node] for node in nodes},
+                step,
+                seconds=seconds,
+                rate=rate,
+                seed=seed,
+            )
+    if json:
+        show.print_json(found.as_dict())
+    else:
+        print_demo(found)
+    if not found.is_well:
+        raise CheckError("the mesh did not keep its promises; the table says which.")
+
+
+def print_demo(found: DemoResult) -> None:
+    """Print what clients saw."""
+    n_new = found.n_subscriptions
+    slowest = max(found.first_ms, default=None)
+    copies = found.copies_per_delivery
+    facts = {
+        "brokers": f"{found.n_brokers}; agents and planner in {found.n_processes} processes",
+        "links between agents": found.n_links,
+        "messages published": found.n_published,
+        "deliveries due": found.n_expected,
+        "delivered": found.n_delivered,
+        "lost": found.n_lost,
+        "doubled": found.n_doubled,
+        "out of order": found.n_out_of_order,
+        "new subscriptions": f"{n_new} while messages flowed, no restart",
+        "until the first message": f"{_ms(found.median())} median, {_ms(slowest)} slowest",
+        "copies per delivery": "-" if copies is None else f"{copies:.2f} over links",
+    }
+    print()
+    show.print_facts("what the clients saw", facts)
+    if found.is_well:
+        print("\nevery client got each message it wants once, in order")
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f} ms"
 
 
 def start_logging(*, as_json: bool) -> None:

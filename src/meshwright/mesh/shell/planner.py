@@ -11,7 +11,7 @@ from meshwright.mesh.config import STATE as PLACE
 from meshwright.mesh.core.events import PLANNER, STATE, Design, Designed, Replan
 from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.settings import PlannerSettings
-from meshwright.mesh.shell.designs import Wish, design_topology
+from meshwright.mesh.design import design_topology
 from meshwright.mesh.shell.links import Identity, Links
 from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.storage.stores import Stores
@@ -86,11 +86,19 @@ class PlannerRunner(Runner):
         task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, action: Design) -> None:
-        wish = Wish(self._options.method, self._options.settings.routing, self._options.survive)
+        own = self._options
+        more = {"survive": own.survive} if own.survive else {}
+        found = None
         try:
-            found = await asyncio.to_thread(design_topology, action, wish)
+            planned = await asyncio.to_thread(
+                design_topology, action, own.method, own.settings.routing, **more
+            )
+            if action.nodes[1:]:
+                found = planned.topology
+            if planned.n_left_out:
+                n = planned.n_left_out
+                self.note("meets_left_out", f"{n:,} ways in which filters cross need relays", n)
         except Exception as error:  # one client's filters must not stop the planner
             self.note("failed_designs", str(error))
-            found = None
         self.n_designs += 1
         self.deliver(Designed(action.token, found))
