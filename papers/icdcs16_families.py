@@ -2,9 +2,8 @@
 
 The paper gives the least and the most subscriptions of a node and leaves open how sizes between
 them are spread. The main figures draw them uniformly; those named -steep in proportion to
-1 / size^2, which fits the degrees that the paper states (MinMax-ODA's maximum near 20 at 1,000
-nodes, degree 4 about a fifth of it). The steep ones were added after the results of the uniform
-ones had been seen.
+1 / size^2, which fits the degrees that the paper states (degree 4 is about a fifth of MinMax-ODA's
+maximum). The steep ones were added after the results of the uniform ones had been seen.
 """
 
 from typing import NamedTuple
@@ -198,6 +197,7 @@ def figures(law: SizeLaw) -> list[Experiment]:
                     MORE_EDGES,
                     at_default=True,
                     kind=Kind.ORDERING,
+                    repeated=True,
                 ),
                 *[
                     claim

@@ -48,7 +48,7 @@ def judge(experiment: Experiment, rows: Rows, *, full: bool) -> tuple[Entry, ...
     seeds = experiment.seeds(full)
     by_seed = _by_seed(experiment, rows, full=full)
     for claim in experiment.claims:
-        at_paper_size = (full or claim.at_default) and not experiment.below
+        at_paper_size = (full or claim.at_default) and not (experiment.below or claim.below)
         weighed = weigh(claim, rows, by_seed)
         ours, evidence = ("", None) if weighed is None else (weighed[0].ours, weighed[1])
         enough = seeds >= FULL_SEEDS
@@ -155,7 +155,7 @@ def refresh(entries: Sequence[Entry]) -> list[Entry]:
                 size, seeds = experiment.full_size, experiment.seeds(True)
                 old = Entry(experiment.id, experiment.what, claim.text, claim.kind, claim.paper,
                             "", None, size, seeds, False, NOT_RUN, "")  # fmt: skip
-            old = replace(old, below=old.below or experiment.below)
+            old = replace(old, below=old.below or experiment.below or claim.below)
             now = old.verdict
             if old.evidence is not None:
                 enough = old.seeds >= FULL_SEEDS

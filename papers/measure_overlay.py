@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
 from meshwright.overlay import complete_limits, design
+from meshwright.overlay.methods.greedy import minmax
 from papers.workloads import instance_of
 
 EDGE_BUDGET = ("gpa", "random-average")
@@ -20,18 +22,16 @@ def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     """Return the measures of an overlay.
 
     The budget is `ratio`, or `degree` and `edges`; without one the overlay is complete. With
-    `equal` the methods with a degree budget stop at the same number of edges too.
+    `equal` the methods with a degree budget stop at the same number of edges too. A method with
+    the suffix -printed uses up its budget, as paper 1 prints it.
     """
     instance = instance_of(given["workload"], place)
     method = given["method"]
     budget = _budget(given, place)
-    name = method.removesuffix("-id")
-    more: dict[str, Any] = {} if name == method else {"ties": "id"}
-    if name in ("random-average", "random-max", "spidercast"):
-        more["seed"] = given["seed"]
-    if given.get("k") is not None:
-        more["k"] = given["k"]
-    found = design(instance, name, certify=False, **more, **budget)
+    if method == "gpm-printed":
+        found = _gpm_as_printed(instance, **budget)
+    else:
+        found = design(instance, _name(method), certify=False, **_options(given), **budget)
     row = {
         "subscriptions": instance.n_subscriptions,
         "support": found.support,
@@ -47,9 +47,34 @@ def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     return row
 
 
+def _name(method: str) -> str:
+    """Return the name by which `design` knows the method of a cell."""
+    return method.removesuffix("-id").removesuffix("-printed")
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a cell's method besides its budget."""
+    method = given["method"]
+    options: dict[str, Any] = {}
+    if method.endswith("-id"):
+        options["ties"] = "id"
+    if method == "spidercast-printed":
+        options["until"] = "full"
+    if _name(method) in ("random-average", "random-max", "spidercast"):
+        options["seed"] = given["seed"]
+    if given.get("k") is not None:
+        options["k"] = given["k"]
+    return options
+
+
+def _gpm_as_printed(instance: Instance, **budget: int) -> Overlay:
+    """Return the overlay of Alg. 3 of paper 1, with the edges of gain 0 that fill up each phase."""
+    return Overlay(instance, *minmax(instance, idle_edges=True, **budget), "gpm")
+
+
 def _budget(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     """Return the budget of a cell: by Eq. 36 of paper 1, or as given."""
-    by_edges = given["method"].removesuffix("-id") in EDGE_BUDGET
+    by_edges = _name(given["method"]) in EDGE_BUDGET
     if given.get("ratio") is not None:
         edges, degree = _complete(json.dumps(given["workload"], sort_keys=True), str(place))
         budget_edges = max(1, math.floor(given["ratio"] * edges))

@@ -207,8 +207,9 @@ class Claim:
     at_default
         Whether the default size is the paper's, for this claim.
     repeated
-        Whether another experiment decides the claim as the paper has it: this row is then counted
-        apart.
+        Whether another row decides the claim as the paper has it: this one is then counted apart.
+    below
+        Whether it is decided below the paper's size with `--full`, too.
     """
 
     text: str
@@ -218,6 +219,7 @@ class Claim:
     at_default: bool = False
     kind: Kind = field(kw_only=True)
     repeated: bool = field(default=False, kw_only=True)
+    below: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,15 @@ from papers.findings import (
     where,
 )
 from papers.model import Claim, Finding, Kind, Rows
-from papers.partial_grids import LABELS, RANKED
+from papers.partial_grids import LABELS, PRINTED, RANKED
 from papers.reasons import (
     DEGREE_BUDGET,
     EDGE_BUDGET,
-    FEW_BOUND,
     FIFTH_OF_EDGES,
     MORE_EDGES,
     OTHER_GRAPHS,
     SPIDER_GAP,
+    WHOLE_DEGREES,
 )
 
 IN_POINTS = "{:.1f} points"
@@ -61,13 +61,15 @@ def gap(rows: Rows, other: str, **kind: object) -> float:
 def alike_in_edges(rows: Rows) -> Finding | None:
     """Return the most edges of a method over the fewest, where no overlay is complete.
 
-    A mean over the ratios and samples at which all methods have to spend their budget: one that is
-    complete stops, as the paper says of GPA.
+    The methods are those of the paper as printed. A mean over the ratios and samples at which all
+    of them have to spend their budget: one that is complete stops, as the paper says of GPA.
     """
+    methods = ("gpa", *PRINTED, "random-max", "random-average")
+    printed = [row for row in by_budget(rows) if row["method"] in methods]
     found = []
-    for seed in values(by_budget(rows), "seed"):
-        for ratio in values(by_budget(rows), "ratio"):
-            at = where(by_budget(rows), seed=seed, ratio=ratio)
+    for seed in values(printed, "seed"):
+        for ratio in values(printed, "ratio"):
+            at = where(printed, seed=seed, ratio=ratio)
             if at and all(row["support"] < 1 for row in at):
                 edges = [row["edges"] for row in at]
                 found.append(max(edges) / min(edges))
@@ -142,13 +144,14 @@ def graph_claims(name: str, spider: float | None) -> list[Claim]:
             MORE_EDGES,
             at_default=True,
             kind=Kind.ORDERING,
+            repeated=True,
         ),
         Claim(
             f"{name}: all methods use roughly as many edges, where none is complete (the most over "
             f"the fewest at most {ALIKE})",
             "roughly the same",
             alike_in_edges,
-            FEW_BOUND,
+            WHOLE_DEGREES,
             at_default=True,
             kind=Kind.ORDERING,
         ),

@@ -18,6 +18,7 @@ LABELS = {
     "random-average": "RandomA",
 }
 RANKED = ("gpa", "gpm", "spidercast", "random-max")
+PRINTED = ("gpm-printed", "spidercast-printed")  # as in the paper: they use up their budget
 FAMILIES = ("expo", "zipf", "unif")
 TITLES = {"expo": "Expo", "zipf": "Zipf", "unif": "Unif"}
 ALPHA = 2.0
@@ -77,6 +78,10 @@ def by_ratio_on_graph(graph: str, nodes: int) -> Callable[[bool], Sequence[Cell]
                         cell(workload, method, seed, graph=sample, ratio=ratio, equal=equal)
                         for equal in equals
                     ]
+                found += [
+                    cell(workload, method, seed, graph=sample, ratio=ratio, equal=False)
+                    for method in PRINTED
+                ]
         return found
 
     return cells

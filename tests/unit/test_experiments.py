@@ -175,10 +175,10 @@ def test_a_row_below_the_papers_size_says_so_and_does_not_hold():
     assert (entry.verdict, entry.below) == (HOLDS, False)
 
 
-def test_an_experiment_that_is_always_small_is_never_at_the_papers_size():
-    small = replace(experiment(at_default=True), below=True)
-    (entry,) = judge(small, five(1.0), full=True)
-    assert (entry.verdict, entry.below) == (CLOSE, True)
+def test_an_experiment_or_a_claim_that_is_always_small_is_never_at_the_papers_size():
+    for small in (replace(experiment(at_default=True), below=True), experiment(below=True)):
+        (entry,) = judge(small, five(1.0), full=True)
+        assert (entry.verdict, entry.below) == (CLOSE, True)
 
 
 def test_a_row_on_few_seeds_says_so_and_does_not_hold():

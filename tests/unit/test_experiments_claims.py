@@ -15,7 +15,14 @@ from papers.assignment_grids import ALPHAS, KEPT, SET_1
 from papers.debs18 import TABLE_3, TABLE_4, TABLE_5
 from papers.degree_claims import stepwise
 from papers.disc12_degrees import LABELS, between, with_k
-from papers.disc12_literal import growth, implied_growth, share_trend
+from papers.disc12_literal import (
+    STABLE,
+    growth,
+    implied_growth,
+    more_if_skewed,
+    share_trend,
+    stable_share,
+)
 from papers.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
 from papers.findings import falling
 from papers.model import Finding
@@ -224,15 +231,16 @@ def test_edges_are_compared_where_no_overlay_is_complete():
 
     rows = [
         cell("gpa", 0.1, 100, 0.8),
-        cell("gpm", 0.1, 110, 0.7),
+        cell("gpm", 0.1, 50, 0.7),  # ours adds no edges of gain 0, so it is not asked
+        cell("gpm-printed", 0.1, 110, 0.7),
         cell("gpa", 0.2, 130, 1.0),
-        cell("gpm", 0.2, 220, 0.9),
+        cell("gpm-printed", 0.2, 220, 0.9),
     ]
     found = alike_in_edges(rows)
     assert found.ours == "1.10 times, at 1 ratios of samples"
     assert judged(found) == HOLDS
     assert judged(alike_in_edges([row | {"support": 0.5} for row in rows])) == CLOSE
-    assert alike_in_edges(rows[2:]) is None
+    assert alike_in_edges(rows[3:]) is None
 
 
 def test_short_fingers_are_given_the_share_of_the_saving_that_they_have_alone():
@@ -273,6 +281,35 @@ def test_the_share_of_the_index_falls_where_its_time_grows_less():
     assert judged(find(rows)) == HOLDS
     assert find(rows).ours.startswith("Zipf 0.010% to 0.001%; at 3 of 3 comparisons")
     assert judged(share_trend("workload_nodes", ("zipf",), rising=True)(rows)) == DIFFERS
+
+
+def shared(column: str, shares: dict[str, dict[int, float]]) -> list[dict]:
+    """Return rows of both programs whose shares are these, by family and point."""
+    return [
+        {"workload_family": name, column: at, "program": program, "cpu": cpu}
+        for name, points in shares.items()
+        for at, share in points.items()
+        for program, cpu in (("literal", 100.0), ("edge-contrib", 100.0 * share))
+    ]
+
+
+def test_a_share_is_stable_if_its_values_could_all_be_printed_as_one():
+    above = {55: 0.015, 100: 0.025}
+    rows = shared("workload_low", {"unif": {10: 9.0, **above}, "zipf": {10: 9.0, 55: 0.1}})
+    assert stable_share(rows).ours == "largest over smallest: Unif 1.67, Zipf 1.00"
+    assert stable_share(rows).limit.smaller == pytest.approx(STABLE)
+    wider = shared("workload_low", {"unif": {55: 0.015, 100: 0.026}, "zipf": above})
+    assert judged(stable_share(wider)) == CLOSE
+    assert stable_share(rows[:2]) is None
+
+
+def test_skewed_families_are_faster_with_topics_if_their_share_rises_less():
+    shares = {"unif": {100: 0.1, 1000: 0.3}, "zipf": {100: 0.9, 1000: 1.8}}
+    rows = shared("workload_topics", {**shares, "expo": {100: 0.9, 1000: 0.3}})
+    assert judged(more_if_skewed(rows)) == HOLDS
+    assert more_if_skewed(rows).ours == "Expo 0.33 times, Zipf 2.00 times, Unif 3.00 times"
+    rows = shared("workload_topics", {**shares, "expo": {100: 0.1, 1000: 0.4}})
+    assert judged(more_if_skewed(rows)) == DIFFERS
 
 
 def test_low_lies_between_the_others_and_moves_with_k():

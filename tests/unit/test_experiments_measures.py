@@ -35,6 +35,16 @@ def test_budgets_are_those_of_design(method, equal):
     assert row["support"] == found.support
 
 
+def test_methods_as_printed_use_up_their_budget_where_ours_stop_without_a_gain():
+    few = family("unif", 40, 60, (1, 3), 1)  # some nodes have no link that gains
+    methods = ("gpm", "gpm-printed", "spidercast", "spidercast-printed", "random-max")
+    rows = {one: overlay_row(one, workload=few, degree=1, edges=20) for one in methods}
+    assert rows["gpm"]["edges"] < rows["gpm-printed"]["edges"] == rows["random-max"]["edges"] == 20
+    assert rows["gpm-printed"]["max_degree"] == 1
+    assert rows["gpm-printed"]["support"] == rows["gpm"]["support"] < 1.0
+    assert rows["spidercast"]["edges"] <= rows["spidercast-printed"]["edges"] <= 20
+
+
 def test_ties_by_id_are_those_of_design():
     found = design(instance_of(SMALL, NOWHERE), "gm", ties="id", certify=False)
     assert overlay_row("gm-id")["max_degree"] == found.max_degree
