@@ -29,7 +29,7 @@ def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     method = given["method"]
     budget = _budget(given, place)
     if method == "gpm-printed":
-        found = _gpm_as_printed(instance, **budget)
+        found = _gpm_as_printed(instance, budget["max_degree"])
     else:
         found = design(instance, _name(method), certify=False, **_options(given), **budget)
     row = {
@@ -67,9 +67,10 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _gpm_as_printed(instance: Instance, **budget: int) -> Overlay:
+def _gpm_as_printed(instance: Instance, max_degree: int) -> Overlay:
     """Return the overlay of Alg. 3 of paper 1, with the edges of gain 0 that fill up each phase."""
-    return Overlay(instance, *minmax(instance, idle_edges=True, **budget), "gpm")
+    edges, gains = minmax(instance, idle_edges=True, max_degree=max_degree)
+    return Overlay(instance, edges, gains, "gpm")
 
 
 def _budget(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
