@@ -9,6 +9,7 @@ import pytest
 from meshwright.model.instance import Instance
 from meshwright.overlay.check import check
 from meshwright.overlay.dataset import load_overlay
+from meshwright.report import make_report
 from meshwright.storage import open_dataset, read_table
 from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
@@ -68,6 +69,17 @@ def test_moves_are_limited_and_what_is_left_apart_is_listed(run):
     facts = json.loads(out)["replanned"]
     assert (code, facts["added"]) == (0, 0)
     assert "plant/2" in facts["unjoined"]
+
+
+def test_the_report_has_a_row_for_a_replanned_overlay(run):
+    assert run("w2", "-o", "o2", "--from", "o1")[0] == 0
+    facts = open_dataset(Path("o2"), "overlay")["replanned"]
+    page = make_report(["o2"]).page.read_text(encoding="utf-8")
+    assert "<h2>Replanned</h2>" in page
+    row = "".join(f'<td class="n">{facts[name]}</td>' for name in ("kept", "added", "removed"))
+    assert row in page
+    again = make_report(["o1"], "o1.html").page.read_text(encoding="utf-8")
+    assert "<h2>Replanned</h2>" not in again
 
 
 def test_a_small_world_is_repaired(run):

@@ -64,7 +64,21 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "picture": picture(overlay),
         "traffic": traffic_facts(overlay),
         "cost": cost_facts(overlay),
+        "replanned": replanned_facts(manifest),
     }
+
+
+def replanned_facts(manifest: Manifest) -> dict[str, int] | None:
+    """Return the links kept, added and removed since the overlay before; None if designed anew."""
+    said = manifest.get("replanned")
+    if not isinstance(said, dict):
+        return None
+    names = ("kept", "added", "removed", "nodes_with_other_links")
+    found = {name: said.get(name) for name in names}
+    fresh = said.get("fresh")
+    found["fresh_links"] = fresh.get("n_edges") if isinstance(fresh, dict) else None
+    counts = {name: value for name, value in found.items() if isinstance(value, int)}
+    return counts if len(counts) == len(found) else None
 
 
 def cost_facts(overlay: Overlay) -> dict[str, Any] | None:
