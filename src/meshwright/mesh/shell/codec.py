@@ -55,10 +55,10 @@ _KIND_OF = {kind: i for i, kind in enumerate(KINDS)}
 _CHANGE_OF = {kind: i for i, kind in enumerate(CHANGES)}
 _ENCODER = msgspec.msgpack.Encoder()
 _LOG = _KIND_OF[frames.Log]
-_DECODERS = [
+_DECODERS: list[Any] = [
     msgspec.msgpack.Decoder(_Entries if kind is frames.Log else kind, strict=True) for kind in KINDS
 ]
-_CHANGE_DECODERS = [msgspec.msgpack.Decoder(kind, strict=True) for kind in CHANGES]
+_CHANGE_DECODERS: list[Any] = [msgspec.msgpack.Decoder(kind, strict=True) for kind in CHANGES]
 
 
 def encode(frame: Any) -> bytes:
@@ -104,7 +104,7 @@ class Reader:
 
 
 def _tagged(log: frames.Log) -> _Entries:
-    raw = ((v, tuple((_CHANGE_OF[type(c)], c) for c in changes)) for v, changes in log.entries)
+    raw: Any = ((v, tuple((_CHANGE_OF[type(c)], c) for c in changes)) for v, changes in log.entries)
     return _Entries(tuple(raw))
 
 
