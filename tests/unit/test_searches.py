@@ -1,5 +1,8 @@
 """`refined`, `exact` and the ladder of bounds, as users meet them."""
 
+from csv import DictReader
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -33,7 +36,7 @@ def test_an_interrupted_search_keeps_the_best_plan_so_far(monkeypatch):
 
 
 def test_a_search_by_the_clock_says_how_many_rounds_it_made_and_rounds_repeat_it():
-    by_clock = mw.design(drawn(), "refined", seconds=0.2, certify=False)
+    by_clock = mw.design(drawn(), "refined", seconds=1, certify=False)
     rounds = by_clock.parameters["rounds"]
     again = mw.design(drawn(), "refined", rounds=rounds, certify=False)
     assert rounds > 0
@@ -114,3 +117,56 @@ def test_a_plan_starts_without_links_that_no_topic_needs():
     mesh = mw.design(instance, "full-mesh", certify=False).edges
     restrictions = refined_method.Restrictions()
     assert PlanSearch(instance, mesh, restrictions, 1).n_links < len(mesh)
+
+
+def company() -> mw.Instance:
+    with (Path(__file__).parents[2] / "examples" / "company.csv").open(encoding="utf-8") as lines:
+        return mw.Instance.from_pairs((row["broker"], row["topic"]) for row in DictReader(lines))
+
+
+def test_a_plan_is_found_at_the_lowest_maximum_degree_there_is():
+    overlay = mw.design(company(), "refined", max_degree=5, rounds=3_000, certify=False)
+    assert overlay.connected
+    assert overlay.max_degree == 5
+
+
+def test_a_search_that_finds_no_complete_plan_returns_the_one_that_lacks_fewest_joins():
+    instance = company()
+    found = [
+        mw.design(instance, "refined", max_degree=4, rounds=rounds, certify=False).support
+        for rounds in (0, 200, 300)
+    ]
+    assert found == sorted(found)
+    assert found[0] < found[-1] < 1
+
+
+def dense() -> mw.Instance:
+    rng = np.random.default_rng(0)
+    rows = (rng.choice(40, rng.integers(4, 30), replace=False).tolist() for _ in range(80))
+    return instance_of({v: set(row) for v, row in enumerate(rows)}, 40)
+
+
+def test_a_start_that_lacks_joins_is_mended(monkeypatch):
+    instance = dense()
+    within = refined_method.with_cap(instance, refined_method.Restrictions(), 5)
+    complete, shorter = refined_method.start_links(instance, within)
+    assert shorter is not None
+    assert len(shorter) < len(complete)
+    assert PlanSearch(instance, shorter, within, 1).n_missing > 0
+    found = mw.design(instance, "refined", max_degree=5, rounds=300, certify=False)
+    assert found.connected
+    assert found.n_edges <= len(shorter)
+    # Without a round nothing is mended, and the complete start is what there is.
+    at_once = mw.design(instance, "refined", max_degree=5, rounds=0, certify=False)
+    assert at_once.connected
+    assert at_once.n_edges <= len(complete)
+    again = mw.design(instance, "refined", max_degree=5, rounds=300, certify=False)
+    assert found.edge_list() == again.edge_list()
+
+    def interrupt(*words, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(refined_method.kernel, "search_rounds", interrupt)
+    stopped = mw.design(instance, "refined", max_degree=5, rounds=300, certify=False)
+    assert stopped.connected
+    assert stopped.parameters["interrupted"]

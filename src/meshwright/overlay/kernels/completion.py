@@ -38,15 +38,21 @@ class Search(NamedTuple):
     open_topics: Ints  # int32[n_topics], the affected topics in more than one component
     n_parts: Ints  # int32[n_topics], the components of each topic
     n_parts_before: Ints  # int32[n_topics], of the affected topics before the round, in their order
+    weight: Ints  # int32[n_topics], what a join of the topic counts; rises while it resists
     parts: Parts  # the labels of the affected topics
     removed: Ints  # int32[most_logged, 2], the links that were freed
     log: Ints  # int32[most_logged, 3], [1 linked or -1 unlinked, u, v], to undo a round
-    counts: Longs  # int64[9], see below
+    best: Longs  # int64[2], [FEWEST, STALLED]: missing joins at best, rounds without progress
+    best_degree: Ints  # int32[n_nodes], the links of the plan that lacks fewest joins
+    best_neighbours: Ints  # int32[n_nodes, most]
+    counts: Longs  # int64[10], see below
 
 
-# Places in Search.counts. MENDS: 1 if joins were missing before the round; STAMP: its number + 1.
-N_CHOSEN, N_AFFECTED, N_OPEN, N_LOGGED, N_DRAWN, N_REMOVED, STAMP, MENDS, MISSING = range(9)
-MENDING_NOISE = 6  # times as much noise: what gains most has not helped
+# Places in Search.counts. MENDS: 1 if joins were missing before the round; STAMP: its number + 1;
+# MISSING: the missing joins, each by the weight of its topic; SWAPS: 1 if one link is freed.
+N_CHOSEN, N_AFFECTED, N_OPEN, N_LOGGED, N_DRAWN, N_REMOVED, STAMP, MENDS, MISSING, SWAPS = range(10)
+FEWEST, STALLED = 0, 1  # places in Search.best
+MENDING_NOISE = 12  # times as much noise at most: what gains most has not helped
 
 
 @kernel
@@ -64,7 +70,7 @@ def list_gains(members, search):
                     if search.gain[k, w] == 0:
                         search.touched[k, search.n_touched[k]] = w
                         search.n_touched[k] += 1
-                    search.gain[k, w] += 1
+                    search.gain[k, w] += search.weight[topic]
 
 
 @kernel
@@ -72,7 +78,8 @@ def complete(members, plan, search, exclusions, settings, key):
     """Add the best links of the chosen nodes until none gains."""
     room, noise = plan.neighbours.shape[1], settings.noise
     if search.counts[MENDS] > 0:
-        noise *= MENDING_NOISE
+        search.counts[N_DRAWN] += 1
+        noise *= MENDING_NOISE * uniform(key, search.counts[N_DRAWN]) ** 2
     while True:
         best, best_k, best_w = 0.0, -1, -1
         for k in range(search.counts[N_CHOSEN]):
@@ -110,7 +117,7 @@ def add(members, plan, search, u, w):
                 slot, other = other, slot
             join_labels(members, search, topic, slot, other)
             search.n_parts[topic] -= 1
-            search.counts[MISSING] -= 1
+            search.counts[MISSING] -= search.weight[topic]
 
 
 @kernel
@@ -142,7 +149,7 @@ def join_labels(members, search, topic, slot, other):
                 partner = members.slot_at[at]
                 if label_of(members, parts, partner, stamp) == lost:
                     carried = members.carries[own] or members.carries[partner]
-                    search.gain[k, members.nodes[at]] -= carried
+                    search.gain[k, members.nodes[at]] -= carried * search.weight[topic]
     if not members.carries[other]:
         attach_leaf(members, search, topic, other, kept)
         return
@@ -164,9 +171,10 @@ def attach_leaf(members, search, topic, slot, kept):
             for at in range(members.topic_ptr[topic], members.topic_ptr[topic + 1]):
                 other = members.slot_at[at]
                 is_other = label_of(members, parts, other, stamp) != kept
-                search.gain[k, members.nodes[at]] -= members.carries[other] and is_other
+                is_lost = members.carries[other] and is_other
+                search.gain[k, members.nodes[at]] -= is_lost * search.weight[topic]
         elif members.carries[own] and label_of(members, parts, own, stamp) != kept:
-            search.gain[k, leaf] -= 1
+            search.gain[k, leaf] -= search.weight[topic]
     set_label(parts, slot, stamp, ATTACHED)
 
 

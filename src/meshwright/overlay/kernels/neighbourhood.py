@@ -2,13 +2,15 @@
 
 Each round draws a few nodes that lie close together, removes links of theirs, joins the topics that
 this splits by the best links of these nodes, with noise, and drops links that no topic needs. The
-result is kept if it is no worse: fewer joins missing, then fewer links. The removed links could
-always be put back, so links of the chosen nodes suffice to complete the plan again.
+result is kept if it is no worse: no joins missing and no more links, or, while joins are missing,
+no more of both together. The removed links could always be put back, so links of the chosen nodes
+suffice to complete the plan again.
 """
 
 import numpy as np
 
 from meshwright.overlay.kernels.completion import (
+    FEWEST,
     MENDS,
     MISSING,
     N_AFFECTED,
@@ -17,7 +19,9 @@ from meshwright.overlay.kernels.completion import (
     N_LOGGED,
     N_OPEN,
     N_REMOVED,
+    STALLED,
     STAMP,
+    SWAPS,
     complete,
     list_gains,
     write_log,
@@ -33,6 +37,9 @@ from meshwright.overlay.kernels.plan import (
 from meshwright.overlay.kernels.topic_parts import label_all, label_cut_off, label_of
 from meshwright.runtime.compile import kernel, maker
 from meshwright.runtime.kernels.random import stream, uniform
+
+PATIENCE = 30  # rounds without progress until topics that are not connected weigh more
+JOIN_COST = 3  # what a missing join counts while plans are mended; a link counts 1
 
 
 @kernel
@@ -62,16 +69,67 @@ def search_once(members, plan, search, exclusions, settings, number):
     list_gains(members, search)
     complete(members, plan, search, exclusions, settings, key)
     drop_redundant(members, plan, search)
-    fewer_missing = counts[MISSING] < missing
-    is_better = fewer_missing or (counts[MISSING] == missing and plan.counts[N_LINKS] < links)
-    # While joins are missing, more links are no reason to stay where nothing helps.
-    more_links = missing == 0 and plan.counts[N_LINKS] > links
-    is_worse = counts[MISSING] > missing or (counts[MISSING] == missing and more_links)
+    if missing > 0:
+        change = JOIN_COST * (counts[MISSING] - missing) + plan.counts[N_LINKS] - links
+    else:
+        change = plan.counts[N_LINKS] - links
+    is_worse = change > 0 or counts[MISSING] > missing == 0
+    is_better = change < 0 and not is_worse
     if is_worse:
         undo(plan, search)
         counts[MISSING] = missing
+    if missing > 0:
+        weigh_topics(plan, search, is_better)
     clear(search)
     return is_better
+
+
+@kernel
+def weigh_topics(plan, search, is_better):
+    """Keep the plan if no other lacked fewer joins; raise the weights of topics that resist."""
+    lacking = count_lacking(search)
+    if lacking < search.best[FEWEST]:
+        keep_plan(plan, search, lacking)
+    search.best[STALLED] = 0 if is_better else search.best[STALLED] + 1
+    if lacking == 0:
+        search.weight[:] = 1
+    elif search.best[STALLED] >= PATIENCE:
+        search.best[STALLED] = 0
+        for topic in range(len(search.n_parts)):
+            if search.n_parts[topic] > 1:
+                search.weight[topic] += 1
+                search.counts[MISSING] += search.n_parts[topic] - 1
+
+
+@kernel
+def count_lacking(search):
+    """Return the missing joins, each counted once. Reads only."""
+    lacking = 0
+    for topic in range(len(search.n_parts)):
+        lacking += max(search.n_parts[topic] - 1, 0)
+    return lacking
+
+
+@kernel
+def keep_plan(plan, search, lacking):
+    """Keep the links as those of the plan that lacks fewest joins. Writes `best`, `best_...`."""
+    search.best[FEWEST] = lacking
+    for u in range(len(plan.degree)):
+        search.best_degree[u] = plan.degree[u]
+        for k in range(plan.degree[u]):
+            search.best_neighbours[u, k] = plan.neighbours[u, k]
+
+
+@kernel
+def restore_plan(plan, search):
+    """Make the plan that lacks fewest joins the present one. Writes the links."""
+    total = 0
+    for u in range(len(plan.degree)):
+        plan.degree[u] = search.best_degree[u]
+        total += plan.degree[u]
+        for k in range(plan.degree[u]):
+            plan.neighbours[u, k] = search.best_neighbours[u, k]
+    plan.counts[N_LINKS] = total // 2
 
 
 @kernel
@@ -85,23 +143,28 @@ def draw(search, key, n):
 def choose_nodes(members, plan, search, settings, key):
     """Choose a node at random, then neighbours and nodes that share a topic with one chosen.
 
-    While joins are missing, the first is a member of a topic that is not connected.
+    While joins are missing, the first is a member of a topic that is not connected; every other
+    round swaps one of its links for others, of it and of the neighbour.
     """
     n = len(plan.degree)
     mends = search.counts[MENDS] > 0  # then nodes with all their links may be in the way
     most = settings.most_nodes if mends else (settings.most_nodes + 1) // 2
     wanted = 1 + draw(search, key, most)
     u = draw(search, key, n)
+    search.counts[SWAPS] = 0
     if mends:
         topic = draw(search, key, len(search.n_parts))
         while search.n_parts[topic] < 2:
             topic = topic + 1 if topic + 1 < len(search.n_parts) else 0
         u = draw_from_part(members, plan, search, key, topic)
+        search.counts[SWAPS] = plan.degree[u] > 0 and draw(search, key, 2) == 0
+        if search.counts[SWAPS] > 0:
+            choose(search, u)
+            choose(search, np.int64(plan.neighbours[u, draw(search, key, plan.degree[u])]))
+            return
     for _ in range(3 * wanted):
         if not search.is_chosen[u]:
-            search.is_chosen[u] = True
-            search.chosen[search.counts[N_CHOSEN]] = u
-            search.counts[N_CHOSEN] += 1
+            choose(search, u)
             if search.counts[N_CHOSEN] == wanted:
                 return
         u = np.int64(search.chosen[draw(search, key, search.counts[N_CHOSEN])])
@@ -114,6 +177,14 @@ def choose_nodes(members, plan, search, settings, key):
             u = np.int64(members.nodes[first + draw(search, key, last - first)])
         else:
             u = draw(search, key, n)
+
+
+@kernel
+def choose(search, u):
+    """Choose a node."""
+    search.is_chosen[u] = True
+    search.chosen[search.counts[N_CHOSEN]] = u
+    search.counts[N_CHOSEN] += 1
 
 
 @kernel
@@ -136,16 +207,22 @@ def free_links(members, plan, search, settings, key):
     total = 0
     for k in range(search.counts[N_CHOSEN]):
         total += plan.degree[search.chosen[k]]
-    mends = search.counts[MENDS] > 0  # then the first node may have all the links it may have
-    share = settings.most_freed * (1 + mends) / max(total, 1)
+    mends = search.counts[MENDS] > 0
+    wanted = 2 + draw(search, key, settings.most_freed)
+    if mends:  # few links for one that is missing, many where nothing else helps
+        wanted = 1 + draw(search, key, 2 * settings.most_freed)
+    share = wanted / max(total, 1)
+    frees_first = mends and draw(search, key, 2) == 0  # it may have all the links it may have
     for k in range(search.counts[N_CHOSEN]):
         u = np.int64(search.chosen[k])
         for i in range(plan.degree[u] - 1, -1, -1):
             search.counts[N_DRAWN] += 1
             is_full = 2 * search.counts[N_LOGGED] >= len(search.log)
-            is_freed = uniform(key, search.counts[N_DRAWN]) < share or (k == 0 and mends)
+            is_freed = uniform(key, search.counts[N_DRAWN]) < share or (k == 0 and frees_first)
+            v = np.int64(plan.neighbours[u, i])
+            if search.counts[SWAPS] > 0:
+                is_freed = search.is_chosen[v]
             if is_freed and not is_full:
-                v = np.int64(plan.neighbours[u, i])
                 remove(plan, search, u, v)
                 search.removed[search.counts[N_REMOVED], 0] = u
                 search.removed[search.counts[N_REMOVED], 1] = v
@@ -201,7 +278,8 @@ def open_affected(members, plan, search):
         else:
             found = label_all(members, plan, search.parts, topic, stamp)
         search.n_parts[topic] = found
-        search.counts[MISSING] += max(found - 1, 0) - max(before - 1, 0)
+        more = max(found - 1, 0) - max(before - 1, 0)
+        search.counts[MISSING] += more * search.weight[topic]
         if search.n_parts[topic] > 1:
             search.open_topics[search.counts[N_OPEN]] = topic
             search.counts[N_OPEN] += 1
@@ -265,7 +343,7 @@ def count_parts(members, plan, search):
     search.counts[MISSING] = 0
     for topic in range(len(search.n_parts)):
         search.n_parts[topic] = label_all(members, plan, search.parts, topic, 0)
-        search.counts[MISSING] += max(search.n_parts[topic] - 1, 0)
+        search.counts[MISSING] += max(search.n_parts[topic] - 1, 0) * search.weight[topic]
 
 
 @kernel

@@ -4,12 +4,15 @@ Ours; no paper has it. Three steps, none worse than the one before:
 
 1. A start. Without a limit of links, that is `gm`. Within limits it is `low`, with k as small as
    connects every topic, or `minmax` if that has fewer links: a small k gives few links, a large one
-   keeps room at the busy nodes.
+   keeps room at the busy nodes. The k below it lacks a few joins and has fewer links: it is the
+   start if the search can mend it.
 2. Links that no topic needs are dropped.
 3. Large-neighbourhood search (Shaw, "Using Constraint Programming and Local Search Methods to
    Solve Vehicle Routing Problems", CP 1998): free the links around a few nodes, complete the plan
-   by links of great gain, drop what no topic needs, and keep the result if it is no worse. A plan
-   that lacks fewer joins is better; of two that lack equally many, that with fewer links.
+   by links of great gain, drop what no topic needs, and keep the result if it is no worse. While
+   joins are missing, they count together with the links, and a join that is missing for long counts
+   more and more, so that the search leaves plans that it cannot mend (breakout: Morris, "The
+   Breakout Method for Escaping from Local Minima", AAAI 1993).
 
 Equal seeds and rounds give equal overlays: rounds draw from a counter-based generator, and the
 search runs on one thread.
@@ -32,14 +35,15 @@ from meshwright.overlay.bounds.prices import least_links
 from meshwright.overlay.greedy.key_order import greedy_edges
 from meshwright.overlay.greedy.rule import Restrictions, Rule
 from meshwright.overlay.kernels import neighbourhood as kernel
-from meshwright.overlay.kernels.completion import MISSING, Search, Settings
+from meshwright.overlay.kernels.completion import FEWEST, MISSING, Search, Settings
 from meshwright.overlay.kernels.plan import N_LINKS, Members, Plan, index_members, link_all
 from meshwright.overlay.kernels.topic_parts import Parts
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import OnProgress
 
 # Thresholds of `low` for the start, until one connects every topic; minmax keeps most room.
-THRESHOLDS = (1, 1.5, 2, 3, 5, 10)
+THRESHOLDS = (1, 1.5, 2, 2.5, 3, 5, 10)
+MENDING_ROUNDS = 300  # without progress, until a start that lacks joins is given up
 MOST_NODES, MOST_FREED, NOISE = 8, 20, 0.5  # of a round; half or double cost 1 to 3% of the links
 ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 20, 5_000, 20_000  # unless a limit is given
 BATCH_SECONDS = 0.05  # between looks at the clock; batches do not change the result
@@ -70,17 +74,23 @@ def refined(
     check_size(instance)
     restrictions = with_cap(instance, restrictions or Restrictions(), max_degree)
     started = time.monotonic()
-    edges = start_links(instance, restrictions)
-    search = PlanSearch(instance, edges, restrictions, seed)
+    edges, shorter = start_links(instance, restrictions)
     if rounds is None and seconds is None:
         rounds = min(max(ROUNDS_PER_NODE * instance.n_nodes, FEWEST_ROUNDS), MOST_ROUNDS)
     facts: dict[str, Any] = {}
-    least = least_links(instance, target=search.n_links)
+    until = None if seconds is None else started + seconds
+    search = PlanSearch(instance, edges if shorter is None else shorter, restrictions, seed)
     try:
-        until = None if seconds is None else started + seconds
+        least = least_links(instance, target=len(edges))
+        if shorter is not None:
+            search.mend(rounds, until, on_progress=on_progress)
+            if search.n_missing or search.n_links >= len(edges):
+                search = PlanSearch(instance, edges, restrictions, seed, search.n_rounds)
         search.run(rounds, until, least=least, on_progress=on_progress)
     except KeyboardInterrupt:
         facts["interrupted"] = True
+        if search.n_missing and shorter is not None:
+            search = PlanSearch(instance, edges, restrictions, seed, search.n_rounds)
     found = search.links()
     return (
         found,
@@ -112,20 +122,28 @@ def with_cap(
     return replace(restrictions, max_links=cap)
 
 
-def start_links(instance: Instance, restrictions: Restrictions) -> Ints:
-    """Return the links that the search starts from: complete ones if any start is."""
+def start_links(instance: Instance, restrictions: Restrictions) -> tuple[Ints, Ints | None]:
+    """Return the links that the search starts from, and fewer links that may be mended, or None.
+
+    The first are complete if any start is. The second are those of the threshold before: they lack
+    few joins.
+    """
     if restrictions.max_links is None:
-        return greedy_edges(instance, Rule(), restrictions=restrictions)[0]
+        return greedy_edges(instance, Rule(), restrictions=restrictions)[0], None
     rules = [Rule() if k == 1 else Rule(threshold=Fraction(k)) for k in THRESHOLDS]
     best = greedy_edges(instance, Rule(rising_cap=True), restrictions=restrictions)
+    full, shorter = count_joins(instance, restrictions.carries), None
     for rule in rules:
         found = greedy_edges(instance, rule, restrictions=restrictions)
         joins, most = int(found[1].sum()), int(best[1].sum())
         if joins > most or (joins == most and len(found[0]) < len(best[0])):
             best = found
-        if joins == count_joins(instance, restrictions.carries):
+        if joins == full:
             break
-    return best[0]
+        shorter = found[0]
+    if int(best[1].sum()) < full or shorter is None or len(shorter) >= len(best[0]):
+        return best[0], None
+    return best[0], shorter
 
 
 class PlanSearch:
@@ -137,11 +155,15 @@ class PlanSearch:
         edges: Ints,
         restrictions: Restrictions,
         seed: int,
+        n_rounds: int = 0,
         *,
         drop: bool = True,
     ) -> None:
-        """Begin with `edges`, and with `drop` without those that no topic needs."""
-        self.n_rounds = 0
+        """Begin with `edges`, and with `drop` without those that no topic needs.
+
+        `n_rounds` are the rounds that were made before, with another plan.
+        """
+        self.n_rounds = n_rounds
         n = instance.n_nodes
         self._members = make_members(instance, restrictions)
         degrees: Longs = np.bincount(edges.ravel(), minlength=n)
@@ -154,10 +176,11 @@ class PlanSearch:
         ids = np.arange(n, dtype=np.int32)
         self._exclusions = limited.exclusions(ids, self._plan.degree)
         self._settings = Settings(seed, min(MOST_NODES, max(n, 1)), MOST_FREED, NOISE)
-        self._search = new_search(instance, self._settings)
+        self._search = new_search(instance, self._settings, self._plan.neighbours.shape[1])
         if drop:
             kernel.drop_all_redundant(self._members, self._plan, edges[::-1].copy())
         kernel.count_parts(self._members, self._plan, self._search)
+        kernel.keep_plan(self._plan, self._search, self._search.counts[MISSING])
 
     @property
     def n_links(self) -> int:
@@ -166,8 +189,18 @@ class PlanSearch:
 
     @property
     def n_missing(self) -> int:
-        """The joins that the plan lacks."""
-        return int(self._search.counts[MISSING])
+        """The joins that the best plan lacks."""
+        return int(self._search.best[FEWEST])
+
+    def mend(
+        self, rounds: int | None, until: float | None, *, on_progress: OnProgress = None
+    ) -> None:
+        """Search until no join is missing, or no round of the last `MENDING_ROUNDS` helped."""
+        while self.n_missing > 0 and len(self._plan.degree):
+            before, last = self.n_missing, self.n_rounds + MENDING_ROUNDS
+            self.run(last if rounds is None else min(last, rounds), until, on_progress=on_progress)
+            if self.n_missing == before or self.n_rounds < last:
+                return
 
     def run(
         self,
@@ -211,6 +244,8 @@ class PlanSearch:
 
     def links(self) -> Ints:
         """Return the links that topics need, those of most common topics first."""
+        if self.n_missing:
+            kernel.restore_plan(self._plan, self._search)
         found = np.empty((self.n_links, 2), np.int32)
         kernel.list_links(self._plan, found)
         common = kernel.count_common(self._members, found)
@@ -267,8 +302,8 @@ def make_members(instance: Instance, restrictions: Restrictions) -> Members:
     return members
 
 
-def new_search(instance: Instance, settings: Settings) -> Search:
-    """Return what rounds work with, before the first."""
+def new_search(instance: Instance, settings: Settings, room: int = 0) -> Search:
+    """Return what rounds work with, before the first; `room` links of a node can be kept."""
     n, n_topics, n_slots = instance.n_nodes, instance.n_topics, instance.n_subscriptions
     most, most_logged = settings.most_nodes, 32 * settings.most_freed + 256
 
@@ -295,8 +330,12 @@ def new_search(instance: Instance, settings: Settings) -> Search:
         open_topics=ints(n_topics),
         n_parts=ints(n_topics),
         n_parts_before=ints(n_topics),
+        weight=np.ones(n_topics, np.int32),
         parts=parts,
         removed=ints(most_logged, 2),
         log=ints(most_logged, 3),
-        counts=np.zeros(9, np.int64),
+        best=np.zeros(2, np.int64),
+        best_degree=ints(n),
+        best_neighbours=ints(n, room),
+        counts=np.zeros(10, np.int64),
     )
