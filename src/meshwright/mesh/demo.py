@@ -193,7 +193,8 @@ class Demo:
                 for got in all_
             )
 
-        await until(lambda: counted().total() >= expected.total(), ARRIVE_SECONDS)
+        due = expected.total()
+        await until(lambda: sum(map(len, self._arrived.values())) >= due, ARRIVE_SECONDS)
         await asyncio.sleep(0.5)
         found = counted()
         result.n_published = sum(map(len, self._sent.values()))
