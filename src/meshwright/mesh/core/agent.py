@@ -24,6 +24,7 @@ from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.receipts import DELIVERED, FLOOR, Receipts
 from meshwright.mesh.core.receiver import Receiver
 from meshwright.mesh.core.relay import Relay
+from meshwright.mesh.core.retained import Retained
 from meshwright.mesh.core.routes import Routes
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.core.subscriptions import Subscriptions
@@ -49,6 +50,10 @@ class Agent:
         self.receiver = Receiver(settings, self.out, self.log, self.relay, receipts)
         self.origin = Origin(settings, self.out, self.log, self.routes, self.relay)
         self.subscriptions = Subscriptions(settings.node, self.out, self.log)
+        self.retained = Retained(settings.node, self.out, self.log, self.origin.originate)
+        self.origin.stamp_of = self.retained.stamp
+        self.receiver.before_publish = self.retained.before_publish
+        self.receiver.after_taken = self.retained.taken
         self.incarnation = 0
         self._filters: set[str] | None = None  # what clients want; None: as the log says
         self._early: list[tuple[int, Data]] = []  # messages that came before their version
@@ -82,11 +87,15 @@ class Agent:
             case ev.BrokerUp(resumed):
                 self.origin.intake.connect(resumed=resumed)
                 self.subscriptions.connect(resumed=resumed)
+                self.retained.broker_up(self.receiver.wanted)
                 self.receiver.broker_up()
             case ev.BrokerLost():
                 self.origin.intake.lose()
                 self.origin.lose_packets()
                 self.receiver.broker_lost()
+                self.retained.broker_lost()
+            case ev.Fetched(token, messages):
+                self.retained.fetched(token, messages)
             case ev.Released(packet):
                 self.receiver.packets.released(packet)
             case ev.Start(wall):
@@ -111,6 +120,7 @@ class Agent:
         self.receiver.recover(self._records.get(MAILBOX, ()))
         intake = Intake(self.out, rows.get(PACKET, ()))
         self.origin.recover(self.incarnation, self._records.get(JOURNAL, ()), intake)
+        self.retained.recover(rows)
         self._records = {}
         self._follow(changed=True)
 
@@ -150,9 +160,12 @@ class Agent:
                 if self.follower.greeted(peer, frame) and peer == PLANNER:
                     self._report_wants()
             case Log(entries):
-                before = self.log.shape
+                before, newest = self.log.shape, self.log.newest
                 if self.follower.extend(peer, entries):
                     self._follow(changed=self.log.shape is not before)
+                    for entry in self.log.entries:
+                        if entry.version > newest:
+                            self.retained.follow(entry)
             case NeedLog(after):
                 self.follower.serve(peer, after)
             case _:
@@ -220,6 +233,7 @@ class Agent:
             return
         self._filters = now
         self.receiver.wanted = PatternIndex(now)
+        self.retained.clear_unwanted(self.receiver.wanted)
         more, fewer = tuple(sorted(now - before)), tuple(sorted(set(before) - now))
         self.out.to_planner(Wants(self.settings.node, False, more, fewer))
 

@@ -106,12 +106,10 @@ class Origin:
         elif known not in self._starting:
             self._start(Pending(known, message, self._out.now, packet))
 
-    def originate(
-        self, message: Message, targets: Iterable[int], stamp: Stamp, *, refresh: bool
-    ) -> None:
+    def originate(self, message: Message, targets: Iterable[int], stamp: Stamp) -> None:
         """Send a retained message that the broker holds to brokers that want it now."""
         pending = Pending(self._next_id(), message, self._out.now, None)
-        pending.stamp, pending.refresh = stamp, refresh
+        pending.stamp, pending.refresh = stamp, True
         pending.missing = set(targets)
         self._start(pending)
         if pending.id in self.pending:

@@ -6,7 +6,7 @@ until the mailbox is empty.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from meshwright.mesh.core.events import MAILBOX
@@ -73,7 +73,8 @@ class Receiver:
         self.mailbox_count = 0
         self.mailbox_bytes = 0
         self.packets = Packets(out)
-        self.before_publish: Any = lambda item: item.message  # what retained messages become
+        self.before_publish: Callable[[Item], Message | None] = lambda item: item.message
+        self.after_taken: Callable[[Item], None] = lambda _: None
 
     # --- arrival ---
 
@@ -207,6 +208,7 @@ class Receiver:
 
     def _taken(self, item: Item, token: int, failure: str | None) -> None:
         self._inflight.pop(token, None)
+        self.after_taken(item)
         if failure is not None:
             self._out.note("broker_refused", f"{item.message.topic!r}: {failure}")
         self._finish(item)
