@@ -27,9 +27,18 @@ def test_a_survivable_design_shows_its_price_and_is_checked(meshwright, tmp_path
     assert all(len(line) <= 80 for line in out.splitlines())
     code, out, errors = meshwright("check", "o")
     assert code == 0, errors
+    assert "nothing: whichever node is lost, the others reach each other as before" in out
     manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
     assert manifest["parameters"]["survive"] == 1
     assert manifest["n_not_surviving"] == 0
+
+
+def test_check_names_the_worst_nodes_of_any_overlay(meshwright):
+    assert meshwright("design", "w", "-o", "o")[0] == 0
+    code, out, errors = meshwright("check", "o")
+    assert code == 0, errors
+    assert "losing edge-2 would split 1 topic and cut off 5 subscriptions" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
 
 
 def test_a_false_claim_to_survive_is_found(meshwright, tmp_path):

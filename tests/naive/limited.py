@@ -157,12 +157,12 @@ def topic_diameter(interest: Interest, rules: Rules, edges: list[Edge], topic: i
 
 def lost_without(
     interest: Interest, rules: Rules, edges: list[Edge], node: int, sends: set, wants: set
-) -> tuple[int, int]:
-    """Count the topics and deliveries among others that depend on a node.
+) -> tuple[int, int, int]:
+    """Count the topics and deliveries among others that depend on a node, and who misses a sender.
 
     `sends` and `wants` are pairs (node, topic); a leaf has its first link to a carrier only.
     """
-    topics = deliveries = 0
+    topics = deliveries = subscribers = 0
     for topic in all_topics(interest):
         carry = carriers(interest, rules, topic)
         leaves = {v for v, t in rules.leaves if t == topic}
@@ -178,10 +178,12 @@ def lost_without(
             for s in members - {node, p}
             if (p, topic) in sends and (s, topic) in wants
         ]
-        lost = sum(has_path(kept, p, s) and not has_path(without, p, s) for p, s in pairs)
-        topics += node in members and lost > 0
-        deliveries += lost if node in members else 0
-    return topics, deliveries
+        lost = [(p, s) for p, s in pairs if has_path(kept, p, s) and not has_path(without, p, s)]
+        if node in members:
+            topics += bool(lost)
+            deliveries += len(lost)
+            subscribers += len({s for _, s in lost})
+    return topics, deliveries, subscribers
 
 
 def has_path(edges: list[Edge], one: int, other: int) -> bool:

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from tests.naive.overlays import Edge, Interest, components, gm, minmax
+from tests.naive.overlays import Edge, Interest, components, degrees, gm, minmax
 
 
 def members(interest: Interest, topic) -> list[int]:
@@ -77,12 +77,15 @@ def design(interest: Interest, method: str, k: int) -> list[Edge]:
     return edges
 
 
-def fewest_links(interest: Interest, k: int) -> int:
-    """Return the links of the smallest overlay that survives the loss of any k nodes."""
-    left = remaining(interest, k)
+def least(
+    interest: Interest, k: int, sends: set | None = None, wants: set | None = None
+) -> tuple[int, int]:
+    """Return the fewest links, and the lowest maximum degree, of overlays that survive k losses."""
     useful = [(u, v) for u, v in combinations(sorted(interest), 2) if interest[u] & interest[v]]
-    return next(
-        m
+    found = [
+        edges
         for m in range(len(useful) + 1)
-        if any(is_connected(left, list(edges)) for edges in combinations(useful, m))
-    )
+        for edges in combinations(useful, m)
+        if not split_topics(interest, list(edges), k, sends, wants)
+    ]
+    return len(found[0]), min(max(degrees(interest, list(e)).values(), default=0) for e in found)

@@ -28,7 +28,7 @@ def test_the_deliveries_that_depend_on_a_node_are_those_without_a_path_past_it(c
         carries=restrictions_of(interest, rules).carries,
     )
     flags = [np.array([m in those for m in members], dtype=np.bool_) for those in (sends, wants)]
-    topics, deliveries = lost_without(overlay, *flags)
+    topics, deliveries, subscribers = lost_without(overlay, *flags)
     for v in sorted(interest):
         expected = limited.lost_without(interest, rules, edges, v, sends, wants)
-        assert (topics[v], deliveries[v]) == expected
+        assert (topics[v], deliveries[v], subscribers[v]) == expected

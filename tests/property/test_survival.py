@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from meshwright.errors import InfeasibleError
 from meshwright.model.instance import Instance
+from meshwright.model.overlay import Overlay, gains_of
 from meshwright.overlay import design
+from meshwright.overlay.bounds.cover import ascend, bound_by, make_needs
+from meshwright.overlay.bounds.kernels.cover import UNIT
 from meshwright.overlay.losses import topics_split
 from tests.naive import survival as naive
 from tests.naive.limited import Rules
@@ -130,8 +133,41 @@ def test_leaves_have_a_second_carrier(interest, data):
                 assert any((min(v, w), max(v, w)) in edges for w in carriers)
 
 
-def overlay_of(instance, edges):
-    from meshwright.model.overlay import Overlay, gains_of
+@draws(30)
+@given(interest=interests(5, 3), k=st.integers(1, 2))
+@example(interest={v: {0} for v in range(5)}, k=1)
+def test_no_overlay_that_survives_beats_the_bounds(interest, k):
+    overlay = design(instance_of(interest), "gm", survive=k)
+    links, degree = naive.least(interest, k)
+    assert overlay.bounds.edges <= links <= overlay.n_edges
+    assert overlay.bounds.max_degree <= degree
+    needs = make_needs(overlay.instance, k)
+    equal = np.full(overlay.instance.n_subscriptions, UNIT // 8)
+    assert bound_by(needs, equal)[0] <= ascend(needs, equal, links, 30) <= links
 
+
+@draws(30)
+@given(data=st.data(), k=st.integers(1, 2))
+def test_bounds_with_publishers_hold(data, k):
+    every = [(f"n{v}", f"t{t}") for v in range(4) for t in range(2)]
+    wants = data.draw(st.sets(st.sampled_from(every), min_size=1))
+    sends = data.draw(st.sets(st.sampled_from(every), min_size=1))
+    instance = Instance.from_pairs(sorted(wants), publications=sorted(sends))
+    overlay = design(instance, "gm", survive=k)
+    topics = {t for _, t in wants} & {t for _, t in sends}
+    nodes = {v for v, _ in wants | sends}
+    interest = {v: {t for u, t in wants | sends if u == v and t in topics} for v in nodes}
+    links, degree = naive.least(interest, k, sends, wants)
+    assert overlay.bounds.edges <= links <= overlay.n_edges
+    assert overlay.bounds.max_degree <= degree
+
+
+def test_a_crowd_needs_a_cycle_and_the_bound_proves_it():
+    overlay = design(instance_of({v: {0, 1} for v in range(9)}), "refined", survive=1, rounds=50)
+    assert overlay.n_edges == overlay.bounds.edges == 9
+    assert overlay.bounds.edges_by == "cover"
+
+
+def overlay_of(instance, edges):
     links = np.array(edges, np.int32).reshape(-1, 2)
     return Overlay(instance, links, gains_of(instance, links), "given")

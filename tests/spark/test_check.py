@@ -40,6 +40,25 @@ def sub_overlay(overlay, topic):
     return graph
 
 
+def assert_losses(found, overlay, graphs):
+    """Assert what the loss of each node splits, by taking the node out and looking."""
+
+    def parts(graph):
+        return nx.number_connected_components(graph)
+
+    splits = {
+        name: sum(
+            v in graph and parts(graph.subgraph(set(graph) - {v})) > parts(graph) - (not graph[v])
+            for graph in graphs
+        )
+        for v, name in enumerate(overlay.instance.node_names)
+    }
+    most = sorted((count for count in splits.values() if count), reverse=True)[: len(found.worst)]
+    assert [topics for _, topics, _, _ in found.worst] == most
+    assert all(splits[name] == topics for name, topics, _, _ in found.worst)
+    assert found.n_split == sum(bool(list(nx.articulation_points(graph))) for graph in graphs)
+
+
 def diameters(graph):
     return [nx.diameter(graph.subgraph(part)) for part in nx.connected_components(graph)]
 
@@ -56,6 +75,7 @@ def test_check_agrees_with_networkx(spark, tmp_path, workload, method, parameter
     assert found.n_disconnected == sum(not nx.is_connected(graph) for graph in graphs)
     assert found.connected == (found.n_disconnected == 0)
     assert found.diameter == (max(max(diameters(g)) for g in graphs),) * 2
+    assert_losses(found, overlay, graphs)
     whole = [max(diameters(g)) for g in graphs if nx.is_connected(g)]
     assert found.diameters == tuple((d, whole.count(d)) for d in sorted(set(whole)))
     assert found.support == pytest.approx(overlay.support)

@@ -18,6 +18,7 @@ DATASETS_HELP = (
     "Overlays, frontiers, runs, assignments, workloads or configurations; overlays of one workload "
     "are compared."
 )
+N_WORST = 5  # nodes whose loss is described; --json has more
 PAGE_HELP = "The page; its numbers are written to a .json file of the same name."
 
 
@@ -84,6 +85,14 @@ def print_evaluation(overlay: Path, found: Evaluation) -> None:
         show.print_table(("diameter", "topics"), found.diameters)
     print("\nbusiest nodes")
     show.print_table(("node", "links"), found.busiest[:5])
+    print("\nwhat one failure costs")
+    if not found.worst:
+        print("  nothing: whichever node is lost, the others reach each other as before")
+    for name, n_topics, _, n_subscribers in found.worst[:N_WORST]:
+        split = "1 topic" if n_topics == 1 else f"{n_topics:,} topics"
+        show.print_sentence(
+            f"  losing {name} would split {split} and cut off {n_subscribers:,} subscriptions"
+        )
     if found.property_1:
         print("\nthe ring visits each node once, and every finger is within its phase")
 

@@ -214,7 +214,7 @@ def design(
         from meshwright.overlay.bounds import Certify, find_bounds
 
         effort = Certify.within(certify_seconds) if certify_seconds is not None else None
-        bounds = partial(find_bounds, restrictions=restricted, certify=effort)
+        bounds = partial(find_bounds, restrictions=restricted, certify=effort, survive=survive or 0)
     return replace(overlay, bounds=bounds(instance, overlay.edges))
 
 

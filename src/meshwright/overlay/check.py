@@ -7,7 +7,7 @@ this process.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay, count_joins, count_repeated, gains_of
 from meshwright.overlay.bounds import Certify, find_bounds
 from meshwright.overlay.dataset import designed_for, is_small_world, world_findings
-from meshwright.overlay.dependence import find_dependence
+from meshwright.overlay.dependence import Failing, Losses, find_dependence
 from meshwright.overlay.greedy.rule import Restrictions
-from meshwright.overlay.kernels.topics import SubOverlays, topic_costs
+from meshwright.overlay.kernels.dependence import TOPICS, count_lost
+from meshwright.overlay.kernels.topics import topic_costs
 from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
-from meshwright.overlay.losses import survival_facts
+from meshwright.overlay.losses import named_splits, survival_facts
 from meshwright.overlay.methods import SMALL_WORLDS
 from meshwright.overlay.restricted import restrictions_of
-from meshwright.overlay.topics import evaluate_range, sub_overlays
+from meshwright.overlay.topics import evaluate_range
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.tasks import Batches, numbers_in, received, ship
@@ -44,7 +45,8 @@ MEASURES = (  # of the manifest, by their names in an Evaluation
     *("n_edges", "average_degree", "max_degree", "median_degree"),
     *("support", "connected", "n_disconnected"),
 )
-COLUMNS = ("topic", "components", "largest", "diameter_low", "diameter_high")  # all int
+LOSS_COLUMNS = ("node", *Losses._fields)
+COLUMNS = ("topic", "components", "largest", "diameter_low", "diameter_high", "splitting")  # int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Evaluation:
     n_disconnected: int
     disconnected: tuple[str, ...]  # the first, by most components
     busiest: tuple[tuple[str, int], ...]  # the nodes with most links
+    n_split: int  # topics that the loss of one node splits
+    worst: tuple[tuple[str, int, int, int], ...]  # whose loss: topics, deliveries, subscribers
     diameter: tuple[int, int]  # the largest over the topics: at least, at most
     diameters: tuple[tuple[int, int], ...]  # (diameter, how many topics), connected topics only
     property_1: bool | None  # whether a small world has Property 1; None for other overlays
@@ -90,30 +94,38 @@ def check(
         restrictions = restrictions_of(carries, limits, links)
         edges = read_table(manifest, "edges")
         u, v, rank, gain = (edges.column(c).to_numpy() for c in ("u", "v", "rank", "gain"))
-        findings = _check_edges(u, v, rank, n_nodes)
+        findings, made = _check_edges(u, v, rank, n_nodes), None
         if not findings:
             order = np.argsort(rank)
             links_made = np.column_stack((u, v))[order]
-            overlay_made = Overlay(
-                instance, links_made, gain[order], "", carries=carries, limits=limits, links=links
+            made = Overlay(
+                instance,
+                links_made,
+                gain[order],
+                "",
+                manifest["parameters"],
+                carries=carries,
+                limits=limits,
+                links=links,
             )
-            findings = _check_order(overlay_made, restrictions, manifest["bounds"])
-            findings += limit_findings(manifest, overlay_made)
-            findings += _check_dependence(manifest, overlay_made)
-            overlay_made = replace(overlay_made, parameters=manifest["parameters"])
-            findings += _differences(manifest.facts, survival_facts(overlay_made))
+            findings = _check_order(made, restrictions, manifest["bounds"])
+            findings += limit_findings(manifest, made)
+            findings += _check_dependence(manifest, made)
         property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
-        u, v = u[known], v[known]
+        u, v, rank = u[known], v[known], rank[known]
         degrees = np.bincount(u, minlength=n_nodes) + np.bincount(v, minlength=n_nodes)
         busiest = _largest(degrees)
     with progress.step("searching every topic's sub-overlay"):
-        graph = sub_overlays(instance, carries, u, v)
-        del edges, u, v, known
-        found = _evaluate(spark, graph, directory, part)
+        in_order = np.column_stack((u, v))[np.argsort(rank, kind="stable")]
+        failing = Failing.of(instance, carries, in_order)
+        del edges, u, v, rank, known, in_order
+        found, losses = _evaluate(spark, failing, directory, part)
+        if made is not None:
+            findings += _check_survival(manifest, made, found)
     with progress.step("comparing with the manifest"):
-        subscribers = np.diff(graph.topic_ptr)
+        subscribers = np.diff(failing.graph.topic_ptr)
         apart = np.maximum(found["components"] - 1, 0)
         whole = (found["components"] == 1) & (found["diameter_low"] == found["diameter_high"])
         spread = np.unique_counts(found["diameter_low"][whole])
@@ -135,6 +147,11 @@ def check(
             busiest=tuple(
                 zip(_names(instance.node_names, busiest), degrees[busiest].tolist(), strict=True)
             ),
+            n_split=int(np.count_nonzero(found["splitting"])),
+            worst=tuple(
+                (instance.node_names[v], *(int(count[v]) for count in losses))
+                for v in losses.worst(N_NAMED).tolist()
+            ),
             diameter=(_most(found["diameter_low"]), _most(found["diameter_high"])),
             diameters=tuple(zip(spread.values.tolist(), spread.counts.tolist(), strict=True)),
             property_1=None if property_1 is None else not property_1,
@@ -146,23 +163,66 @@ def check(
     return replace(evaluation, findings=tuple(findings))
 
 
-def _evaluate(spark: SparkSession, graph: SubOverlays, target: Path, part: int) -> dict[str, Ints]:
-    """Return for each topic, in columns: components, the largest, and the diameter."""
+def _evaluate(
+    spark: SparkSession, failing: Failing, target: Path, part: int
+) -> tuple[dict[str, Ints], Losses]:
+    """Return for each topic, in columns: components, the largest, the diameter, who splits it.
+
+    And what the loss of each node costs.
+    """
+    graph = failing.graph
     cuts = cut(topic_costs(graph), part)
     n_parts, schema = len(cuts) - 1, ", ".join(f"{name} int" for name in COLUMNS)
     with scratch_beside(target) as scratch:
         shipped = scratch / "sub-overlays"
-        ship(shipped, graph)
+        ship(shipped, failing)
 
         def search(batches: Batches) -> Batches:
             for number in numbers_in(batches):
                 first, last = int(cuts[number]), int(cuts[number + 1])
-                rows = evaluate_range(received(shipped), first, last)
-                columns = np.column_stack((np.arange(first, last), rows)).astype(np.int32)
-                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns.T], COLUMNS)
+                here = received(shipped)
+                rows = evaluate_range(here.graph, first, last)
+                splitting = count_lost(*here, first, last)[1]
+                columns = np.column_stack((np.arange(first, last), rows, splitting))
+                yield _batch(columns.astype(np.int32).T, COLUMNS)
 
-        table = spark.range(0, n_parts, 1, n_parts).mapInArrow(search, schema).toArrow()
-    return {name: table.sort_by("topic").column(name).to_numpy() for name in COLUMNS}
+        def lose(batches: Batches) -> Batches:
+            for number in numbers_in(batches):
+                lost = count_lost(*received(shipped), int(cuts[number]), int(cuts[number + 1]))[0]
+                nodes = np.flatnonzero(lost[TOPICS])
+                yield _batch((nodes, *lost[:, nodes]), LOSS_COLUMNS)
+
+        tasks = spark.range(0, n_parts, 1, n_parts)
+        table = tasks.mapInArrow(search, schema).toArrow()
+        schema = ", ".join(f"{name} bigint" for name in LOSS_COLUMNS)
+        lost = tasks.mapInArrow(lose, schema).toArrow()
+    nodes, n_nodes = lost.column("node").to_numpy(), len(graph.owned_ptr) - 1
+    total = [np.zeros(n_nodes, np.int64) for _ in Losses._fields]
+    for name, sums in zip(Losses._fields, total, strict=True):
+        np.add.at(sums, nodes, lost.column(name).to_numpy())
+    found = {name: table.sort_by("topic").column(name).to_numpy() for name in COLUMNS}
+    return found, Losses(*total)
+
+
+def _batch(columns: Iterable[npt.NDArray[Any]], names: Sequence[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], list(names))
+
+
+def _check_survival(manifest: Manifest, overlay: Overlay, found: Mapping[str, Ints]) -> list[str]:
+    """Return where an overlay that is to survive does not, or not as the manifest says.
+
+    For one loss the cut vertices that were found prove it. Several losses at once, and leaves with
+    a second carrier, are looked at loss by loss.
+    """
+    survive = overlay.parameters.get("survive")
+    if not survive:
+        return []
+    if survive == 1 and overlay.carries is None:
+        split = np.flatnonzero((found["splitting"] > 0) | (found["components"] > 1))
+        facts = named_splits(_names(overlay.instance.topic_names, split))
+    else:
+        facts = survival_facts(overlay)
+    return _differences(manifest.facts, facts)
 
 
 def _most(values: npt.NDArray[np.integer]) -> int:
@@ -210,7 +270,8 @@ def _check_order(
         wrong.append(f"{different:,} edges did not join as many topics as their gain says")
     if claimed is not None:
         effort = Certify.again(claimed)
-        found = find_bounds(instance, edges, restrictions, effort).numbers()
+        survive = overlay.parameters.get("survive") or 0
+        found = find_bounds(instance, edges, restrictions, effort, survive).numbers()
         known = {name: value for name, value in found.items() if name in claimed}
         wrong += _differences(claimed, known, "the bound ")
     return wrong

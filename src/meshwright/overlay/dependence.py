@@ -8,7 +8,7 @@ through. `design`, `check` and reports say the same, from here.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from meshwright.model.instance import Instance
 from meshwright.model.kernels.graphs import group_by_key
 from meshwright.model.overlay import Overlay
 from meshwright.overlay.kernels.dependence import count_lost
+from meshwright.overlay.kernels.topics import SubOverlays
 from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import sub_overlays
-from meshwright.runtime.arrays import Bools, Longs
+from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.threads import in_parts
 from meshwright.storage.digest import pack
 
@@ -79,7 +80,7 @@ def find_dependence(overlay: Overlay) -> Dependence | None:
         return None
     sends, wants = senders(instance), instance.wants
     wants = np.ones_like(sends) if wants is None else wants
-    topics, deliveries = lost_without(overlay, sends, wants)
+    topics, deliveries, _ = lost_without(overlay, sends, wants)
     worst = int(np.argmax(deliveries)) if instance.n_nodes else 0
     some = instance.n_nodes > 0 and deliveries[worst] > 0
     per_topic = deliveries_of_topics(instance, sends, wants)
@@ -98,26 +99,60 @@ def find_dependence(overlay: Overlay) -> Dependence | None:
     )
 
 
-def lost_without(overlay: Overlay, sends: Bools, wants: Bools) -> tuple[Longs, Longs]:
-    """Return for each node how many topics and deliveries among others depend on it."""
-    instance = overlay.instance
-    u, v = overlay.edges.T
-    graph = sub_overlays(instance, overlay.carries, u, v)
-    sizes = np.diff(instance.indptr)
-    owner = np.where(sizes[u] <= sizes[v], u, v)
-    rank = group_by_key(owner, np.arange(overlay.n_edges, dtype=np.int32), instance.n_nodes)[1]
-    by_topic = [
-        group_by_key(instance.topics, flags.astype(np.int32), instance.n_topics)[1]
-        for flags in (sends, wants)
-    ]
-    found: list[Longs] = [np.zeros((2, instance.n_nodes), np.int64)]
+class Failing(NamedTuple):
+    """The sub-overlays of topics, and who sends and wants there: what a search of losses reads."""
+
+    graph: SubOverlays
+    rank: Ints  # [n_links], beside `graph.owned`: the place of each link in the order added
+    sends: Ints  # [n_subscriptions], beside `graph.members`; 1: publishes the topic
+    wants: Ints  # [n_subscriptions]; 1: wants it
+
+    @classmethod
+    def of(cls, instance: Instance, carries: Bools | None, edges: Ints) -> Failing:
+        """Return what belongs to links, in the order added, for an instance."""
+        sends, wants = senders(instance), instance.wants
+        wants = np.ones_like(sends) if wants is None else wants
+        return cls.among(instance, carries, edges, sends, wants)
+
+    @classmethod
+    def among(
+        cls, instance: Instance, carries: Bools | None, edges: Ints, sends: Bools, wants: Bools
+    ) -> Failing:
+        """Return the same for given senders and subscribers."""
+        u, v = edges.T
+        sizes = np.diff(instance.indptr)
+        owner = np.where(sizes[u] <= sizes[v], u, v)
+        rank = group_by_key(owner, np.arange(len(edges), dtype=np.int32), instance.n_nodes)[1]
+        by_topic = [
+            group_by_key(instance.topics, flags.astype(np.int32), instance.n_topics)[1]
+            for flags in (sends, wants)
+        ]
+        return cls(sub_overlays(instance, carries, u, v), rank, *by_topic)
+
+
+class Losses(NamedTuple):
+    """What the loss of each node costs the others, int64[n_nodes] each."""
+
+    topics: Longs  # that it splits
+    deliveries: Longs  # that depend on it
+    subscribers: Longs  # that miss a sender, summed over topics
+
+    def worst(self, most: int) -> Longs:
+        """Return the nodes whose loss splits most topics, and then most deliveries."""
+        order = np.lexsort((np.arange(len(self.topics)), -self.deliveries, -self.topics))
+        return order[self.topics[order] > 0][:most]
+
+
+def lost_without(overlay: Overlay, sends: Bools, wants: Bools) -> Losses:
+    """Return for each node what depends on it among the others."""
+    failing = Failing.among(overlay.instance, overlay.carries, overlay.edges, sends, wants)
+    found: list[Longs] = [np.zeros((3, overlay.instance.n_nodes), np.int64)]
 
     def work(first: int, last: int) -> None:
-        found.append(count_lost(graph, rank, *by_topic, first, last))
+        found.append(count_lost(*failing, first, last)[0])
 
-    in_parts(work, instance.n_topics)
-    topics, deliveries = np.sum(found, axis=0)
-    return topics, deliveries
+    in_parts(work, overlay.instance.n_topics)
+    return Losses(*np.sum(found, axis=0))
 
 
 def senders(instance: Instance) -> Bools:

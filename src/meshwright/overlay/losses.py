@@ -143,8 +143,12 @@ def survival_facts(overlay: Overlay) -> dict[str, Any]:
     survive = overlay.parameters.get("survive")
     if not survive:
         return {}
-    split = topics_split(overlay, survive)
-    return {"n_not_surviving": len(split), "not_surviving": split[:MOST_NAMED]}
+    return named_splits(topics_split(overlay, survive))
+
+
+def named_splits(split: Sequence[str]) -> dict[str, Any]:
+    """Return the facts of topics that are split, for the manifest."""
+    return {"n_not_surviving": len(split), "not_surviving": list(split[:MOST_NAMED])}
 
 
 def price(

@@ -77,9 +77,11 @@ def find_bounds(
     edges: Ints,
     restrictions: Restrictions | None = None,
     certify: Certify | None = None,
+    survive: int = 0,
 ) -> Bounds:
     """Return the bounds for the overlay's own budget: its edges, its maximum degree.
 
+    Those of overlays that survive the loss of `survive` nodes, if any; leaves count once there.
     Prices know nothing of the most links of nodes, of pairs and of leaves: a bound without them
     holds all the more.
 
@@ -89,7 +91,12 @@ def find_bounds(
     certify = certify or Certify.by_default(instance)
     carries = None if restrictions is None else restrictions.carries
     found = counting.find_bounds(instance, edges, restrictions)
-    return by_prices(instance, edges, found, certify, carries)
+    found = by_prices(instance, edges, found, certify, carries)
+    if not survive or carries is not None:
+        return found
+    from meshwright.overlay.bounds.cover import by_cover
+
+    return by_cover(instance, found, survive, len(edges))
 
 
 def by_prices(

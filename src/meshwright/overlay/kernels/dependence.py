@@ -10,44 +10,77 @@ import numpy as np
 from meshwright.model.kernels.graphs import adjacency
 from meshwright.runtime.compile import maker
 
-TOPICS, DELIVERIES = 0, 1  # rows of `lost` in all topics
+TOPICS, DELIVERIES, SUBSCRIBERS = 0, 1, 2  # rows of `lost` in all topics
 PAIRS, MISSING = 0, 1  # rows of `lost` in one topic
 
 
 @maker
 def count_lost(graph, rank, sends, wants, first, last):
-    """Return int64[2, n_nodes]: the topics and the deliveries among others that each node decides.
+    """Return what the loss of each node costs the others, and how many nodes split each topic.
 
-    Of the topics first..last-1. `rank` is the place of each owned link in the order added; `sends`
-    and `wants` are flags beside `graph.members`. A leaf counts with its first link to a carrier.
+    int64[3, n_nodes] by TOPICS, DELIVERIES and SUBSCRIBERS, those who miss a sender, summed over
+    topics; and int64[last - first]. Of the topics first..last-1. `rank` is the place of each owned
+    link in the order added; `sends` and `wants` are flags beside `graph.members`. A leaf counts
+    with its first link to a carrier.
     """
     n_nodes = len(graph.owned_ptr) - 1
-    lost = np.zeros((2, n_nodes), np.int64)
+    lost = np.zeros((3, n_nodes), np.int64)
+    splitting = np.zeros(last - first, np.int64)
     place = np.full(n_nodes, -1, np.int32)
     for t in range(first, last):
-        begin, end = graph.topic_ptr[t], graph.topic_ptr[t + 1]
-        members, carries = graph.members[begin:end], graph.carries[begin:end]
-        room = 0
-        for i in range(len(members)):
-            place[members[i]] = i
-            room += graph.owned_ptr[members[i] + 1] - graph.owned_ptr[members[i]]
-        ends = np.empty((3, room), np.int64)  # both ends of each link, as places, and its rank
-        n = 0
-        for u in members:
-            for k in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
-                w = place[graph.owned[k]]
-                if w >= 0 and (carries[place[u]] or carries[w]):
-                    ends[0, n], ends[1, n], ends[2, n] = place[u], w, rank[k]
-                    n += 1
-        for u in members:
-            place[u] = -1
-        kept = keep_first_carriers(carries, ends[:, :n])
-        pointers, neighbours = adjacency(len(members), ends[0, :kept], ends[1, :kept])
-        found = lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
+        members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        found = losses_of_topic(graph, rank, sends, wants, t, place)
         for i in range(len(members)):
             lost[TOPICS, members[i]] += found[PAIRS, i] > 0
             lost[DELIVERIES, members[i]] += found[PAIRS, i]
-    return lost
+            lost[SUBSCRIBERS, members[i]] += found[MISSING, i]
+            splitting[t - first] += found[PAIRS, i] > 0
+    return lost, splitting
+
+
+@maker
+def list_splits(graph, rank, sends, wants, splitting):
+    """Return int32[n, 2]: the nodes whose loss splits a topic, and the topic; by rising topics.
+
+    `splitting` is how many do so in each topic, of `count_lost`, whose other arguments these are.
+    """
+    rows = np.empty((splitting.sum(), 2), np.int32)
+    place = np.full(len(graph.owned_ptr) - 1, -1, np.int32)
+    n = 0
+    for t in range(len(splitting)):
+        if splitting[t] == 0:
+            continue
+        members = graph.members[graph.topic_ptr[t] : graph.topic_ptr[t + 1]]
+        found = losses_of_topic(graph, rank, sends, wants, t, place)
+        for i in range(len(members)):
+            if found[PAIRS, i] > 0:
+                rows[n, 0], rows[n, 1] = members[i], t
+                n += 1
+    return rows
+
+
+@maker
+def losses_of_topic(graph, rank, sends, wants, t, place):
+    """Return `lost_in_topic` of topic t. `place` int32[n_nodes] is -1 before and after."""
+    begin, end = graph.topic_ptr[t], graph.topic_ptr[t + 1]
+    members, carries = graph.members[begin:end], graph.carries[begin:end]
+    room = 0
+    for i in range(len(members)):
+        place[members[i]] = i
+        room += graph.owned_ptr[members[i] + 1] - graph.owned_ptr[members[i]]
+    ends = np.empty((3, room), np.int64)  # both ends of each link, as places, and its rank
+    n = 0
+    for u in members:
+        for k in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
+            w = place[graph.owned[k]]
+            if w >= 0 and (carries[place[u]] or carries[w]):
+                ends[0, n], ends[1, n], ends[2, n] = place[u], w, rank[k]
+                n += 1
+    for u in members:
+        place[u] = -1
+    kept = keep_first_carriers(carries, ends[:, :n])
+    pointers, neighbours = adjacency(len(members), ends[0, :kept], ends[1, :kept])
+    return lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
 
 
 @maker
