@@ -130,6 +130,36 @@ def test_a_node_answers_to_the_pointer(opened, overlays, place):
         assert page.locator("#tip").is_hidden()
 
 
+def test_a_chosen_node_shows_what_its_loss_would_split(opened, overlays, keep):
+    first = overlays.document["sections"][0]["overlays"][0]
+    worst = first["losses"]["worst"][0]
+    with opened(overlays.page) as page:
+        table = page.locator("table", has_text="subscribers cut off").first
+        row = table.locator("tbody tr").first
+        shown = [worst["node"], *(f"{worst[k]:,}" for k in ("topics", "subscribers", "deliveries"))]
+        assert row.locator("th, td").all_inner_texts() == shown
+        page.fill("input[type=search]", worst["node"])
+        page.locator("[role=option]", has_text="node").first.click()
+        topics = "topic" if worst["topics"] == 1 else "topics"
+        assert f"Its loss would split {worst['topics']} {topics}" in description(page)
+        cut = page.evaluate("document.querySelector('.picture').lit().cut")
+        assert cut > 0
+        assert f"{cut} node" in description(page)
+        keep(page, "one-failure")
+
+
+def test_a_survivable_overlay_loses_nothing_and_shows_its_price(opened, tmp_path):
+    write_designs(tmp_path, company(), safe={"method": "gm", "survive": 1})
+    written = make_report([tmp_path / "safe"], tmp_path / "safe.html")
+    with opened(written.page) as page:
+        assert "no node's loss splits a topic" in page.inner_text("body")
+        assert "Designed to survive the loss of any 1 node. The price:" in page.inner_text("body")
+        page.fill("input[type=search]", "lyon-a")
+        page.locator("[role=option]", has_text="node").first.click()
+        assert "Its loss would split no topic." in description(page)
+        assert shows_whole_width(page)
+
+
 def test_a_chosen_topic_lights_up_with_its_components_and_diameter(opened, overlays, keep):
     section = overlays.document["sections"][0]
     t = section["workload"]["topic_names"].index("all/time")

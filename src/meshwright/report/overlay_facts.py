@@ -7,7 +7,8 @@ import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance, subscribers_of
 from meshwright.model.overlay import Overlay, count_joins, linked_parts
-from meshwright.overlay.dependence import find_dependence
+from meshwright.overlay.dependence import MOST_SUBSCRIPTIONS, Failing, Losses, find_dependence
+from meshwright.overlay.kernels.dependence import count_lost, list_splits
 from meshwright.overlay.methods.baselines import hub
 from meshwright.overlay.topics import TopicRows, topic_rows
 from meshwright.report.distributions import box, knee, rounded, short, summary, thin
@@ -18,6 +19,7 @@ from meshwright.storage import Manifest, read_table
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
 MANY = 0.8  # the support that the 80/20 rule is about
 MOST_DOTS = 1200
+MOST_WORST = 10  # nodes whose loss is listed
 MOST_BUSIEST = 5  # links and nodes that are named
 
 
@@ -54,6 +56,7 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "headline": headline(overlay),
         "certificate": certificate(overlay),
         "dependence": dependence(overlay),
+        "losses": loss_facts(overlay),
         "degree": degree_facts(overlay),
         "support_curve": support_curve(overlay),
         "topics": {
@@ -210,6 +213,29 @@ def dependence(overlay: Overlay) -> dict[str, Any] | None:
     if found is None:
         return None
     return {**found.as_dict(), "share": short(found.share), "sentences": found.sentences()}
+
+
+def loss_facts(overlay: Overlay) -> dict[str, Any] | None:
+    """Return what the loss of one node costs: the worst, and the topics that each node splits."""
+    instance = overlay.instance
+    if instance.n_subscriptions > MOST_SUBSCRIPTIONS:
+        return None
+    failing = Failing.of(instance, overlay.carries, overlay.edges)
+    found, splitting = count_lost(*failing, 0, instance.n_topics)
+    losses = Losses(*found)
+    splits = list_splits(*failing, splitting)
+    order = np.argsort(splits[:, 0], kind="stable")
+    ends = np.searchsorted(splits[order, 0], np.arange(1, instance.n_nodes))
+    names = instance.node_names
+    return {
+        "n_nodes": int(np.count_nonzero(losses.topics)),
+        "n_topics": int(np.count_nonzero(splitting)),
+        "worst": [
+            {"node": names[v]} | {name: int(of[v]) for name, of in losses._asdict().items()}
+            for v in losses.worst(MOST_WORST).tolist()
+        ],
+        "splits": [part.tolist() for part in np.split(splits[order, 1], ends)],
+    }
 
 
 def degree_facts(overlay: Overlay) -> dict[str, Any]:

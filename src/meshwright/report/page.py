@@ -27,7 +27,7 @@ from meshwright.runtime.arrays import Longs
 
 HERE = Path(__file__).parent / "page"
 SCRIPTS = (
-    *("core.js", "charts.js", "picture_input.js", "picture.js"),
+    *("core.js", "charts.js", "picture_input.js", "failure.js", "picture.js"),
     *("overlays.js", "assignments.js", "main.js"),
 )
 SHORTEST = 32  # shorter lists gain nothing from packing
@@ -182,6 +182,11 @@ def _section(section: dict[str, Any], budget: Budget) -> dict[str, Any]:
             fitting["edges"] = {"one": one, "other": other}
         elif overlay["cost"] is not None:
             fitting["cost"] = {**overlay["cost"], "of_links": None}
+        losses = overlay["losses"]
+        if losses is not None and not (
+            both and sum(map(len, losses["splits"])) <= budget.subscriptions
+        ):
+            fitting["losses"] = {**losses, "splits": None}
         if not with_topics:
             fitting["topics"] = None
         if not with_nodes:

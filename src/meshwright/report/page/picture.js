@@ -59,7 +59,7 @@ const Picture = (() => {
     const { workload, overlays } = section;
     const nodeName = (v) => (workload.node_names ? workload.node_names[v] : `node ${v}`);
     const topicName = (t) => (workload.topic_names ? workload.topic_names[t] : `topic ${t}`);
-    const state = { overlay: 0, choice: null, light: null, near: null, hover: -1, zoom: 1, x: 0, y: 0 };
+    const state = { overlay: 0, choice: null, light: null, near: null, lost: null, hover: -1, zoom: 1, x: 0, y: 0 };
     const size = { width: 0, height: 0 };
     const overlay = () => overlays[state.overlay];
     const drawing = () => overlay().picture;
@@ -132,7 +132,7 @@ const Picture = (() => {
     }
 
     function drawNodes({ ink, paper, edge, hues }) {
-      const { x } = drawing(), { one, other } = overlay().edges || { one: [], other: [] }, { light, near, choice } = state;
+      const { x } = drawing(), { one, other } = overlay().edges || { one: [], other: [] }, { light, near, lost, choice } = state;
       const dim = light || near, crowd = Math.min(1, 900 / Math.max(one.length, 1));
       pen.lineWidth = 1;
       pen.strokeStyle = edge;
@@ -153,12 +153,12 @@ const Picture = (() => {
         for (const v of near) line(choice.id, v);
         pen.stroke();
       }
-      const bright = light ? (v) => light.part.has(v) : near ? (v) => v === choice.id || near.has(v) : () => true;
+      const bright = light ? (v) => light.part.has(v) : near ? (v) => v === choice.id || near.has(v) || lost.cut.has(v) : () => true;
       pen.lineWidth = x.length > 400 ? 0.6 : 1.2;
       for (let v = 0; v < x.length; v += 1) if (!bright(v)) { pen.globalAlpha = 0.28; disc(v, edge, null); }
       pen.globalAlpha = 1;
       for (let v = 0; v < x.length; v += 1)
-        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : 0], x.length > 800 ? null : paper, dim ? 1.25 : 1);
+        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : near && lost.cut.has(v) ? 3 : 0], x.length > 800 ? null : paper, dim ? 1.25 : 1);
       pen.lineWidth = 2;
       if (state.hover >= 0) disc(state.hover, null, ink, 1.6);
       // Names: of what is chosen first, then by links, where there is room.
@@ -265,7 +265,7 @@ const Picture = (() => {
     function choose(choice) {
       state.choice = choice;
       PictureInput.mark(root, choice, choice && (choice.kind === "node" ? nodeName : topicName)(choice.id));
-      state.light = state.near = null;
+      state.light = state.near = state.lost = null;
       const o = overlay();
       if (choice && choice.kind === "topic") {
         state.light = lit(section, o, choice.id);
@@ -283,7 +283,10 @@ const Picture = (() => {
           Object.assign(state.light, { count, between: { one: pairs.map((p) => Math.floor(p / held.length)), other: pairs.map((p) => p % held.length), count: pairs.map((p) => between.get(p)) } });
         }
       }
-      if (choice && choice.kind === "node") state.near = new Set(neighboursOf(o, choice.id));
+      if (choice && choice.kind === "node") {
+        state.near = new Set(neighboursOf(o, choice.id));
+        state.lost = Failure.without(section, o, choice.id);
+      }
       tell();
       paint();
     }
@@ -309,7 +312,7 @@ const Picture = (() => {
         const near = [...state.near].sort((a, b) => o.degree.of_node[b] - o.degree.of_node[a] || a - b).map((v) => isolated(nodeName(v)));
         const some = near.slice(0, 8).join(", ") + (near.length > 8 ? ` and ${number(near.length - 8)} more` : "");
         description.replaceChildren(el("p", {}, el("b", {}, nodeName(choice.id)), ` has ${plural(o.degree.of_node[choice.id], "link")} and wants ${plural(workload.topics_of_node[choice.id], "topic")}.`),
-          el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "It has no links." : "There are too many links to list here."));
+          el("p", { class: "what" }, near.length ? `Linked to ${some}.` : o.edges ? "It has no links." : "There are too many links to list here."), Failure.words(state.lost, topicName));
       } else {
         const t = choice.id, c = o.topics, parts = c.components[t], n = workload.subscribers_of_topic[t];
         const low = c.diameter_low[t], high = c.diameter_high[t], wide = low === high ? number(low) : `${number(low)} to ${number(high)}`;
@@ -374,7 +377,7 @@ const Picture = (() => {
       const box = canvas.getBoundingClientRect();
       return { x: box.left + px(drawing().x[i]), y: box.top + py(drawing().y[i]) };
     };
-    root.lit = () => ({ choice: state.choice, members: state.light ? (state.light.members || []).length : 0, links: state.light ? state.light.inside.length : 0, zoom: state.zoom });
+    root.lit = () => ({ choice: state.choice, members: state.light ? (state.light.members || []).length : 0, links: state.light ? state.light.inside.length : 0, cut: state.lost ? state.lost.cut.size : 0, zoom: state.zoom });
   }
 
   return { show };
