@@ -76,6 +76,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "none": {},
 }
 SUPPORT = "support-against-links"
+SURVIVE = "survive"
 COST = "engine-cost"
 LABELS = {
     "cornell5": (-8, 2),
@@ -117,6 +118,8 @@ def figures() -> Iterator[tuple[str, str]]:
     for method, parameters in PLANS.items():
         overlay = design(instance, method, certify=False, **parameters)
         yield method, draw_overlay(overlay, parameters)
+    survive = {"survive": 1}
+    yield SURVIVE, draw_overlay(design(instance, "gm", certify=False, **survive), survive)
     yield SUPPORT, draw_support(company())
     yield DISSEMINATION, draw_dissemination()
     yield REPLANNING, draw_replanning()

@@ -15,7 +15,7 @@ RUNNABLE = [
     *PAGES,
     *(
         DOCS / f"{name}.md"
-        for name in ("certificates", "engine", "check-and-export", "routing", "limits")
+        for name in ("certificates", "engine", "check-and-export", "routing", "limits", "survive")
     ),
 ]
 BLOCKS = [
