@@ -7,6 +7,7 @@ from meshwright.deploy import plan, read_conf, validate, write_conf
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
+from meshwright.overlay import design
 from tests.deploying import brokers_of, deployed, overlay_of
 
 SQUARE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -30,6 +31,16 @@ def test_a_ring_is_cut_to_a_tree():
     assert len(made.links) == 3
     assert made.n_unused == 1
     assert route(made, "x").subscribers == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize("tree", ["shallow", "balanced"])
+def test_a_plan_that_survives_a_loss_is_deployed_as_trees(tmp_path, tree):
+    pairs = [(f"n{i}", f"t{t}") for i in range(8) for t in (i // 2, i % 3 + 4, 9)]
+    overlay = design(Instance.from_pairs(pairs), "gm", survive=1, certify=False)
+    made = plan(overlay, brokers_of(overlay.instance.node_names), tree=tree)
+    for each in made.routes:
+        assert len(each.edges) == len(each.subscribers) - 1
+    assert validate(deployed(overlay, tmp_path / "conf", tree=tree)) == []
 
 
 def test_the_shallow_tree_is_as_low_as_the_ring_allows():
