@@ -207,3 +207,23 @@ def test_an_option_that_does_not_exist_is_named(tmp_path):
     file.write_text(file.read_text() + 'delivry = "exactly-once"\n')
     with pytest.raises(InputError, match="'delivry'; did you mean 'delivery'"):
         read_agent(tmp_path / "mesh" / "a")
+
+
+def secured(tmp_path, *rows):
+    path = tmp_path / "brokers.csv"
+    path.write_text("\n".join(["node,host,port,ca,cert,key", *rows]) + "\n")
+    return path
+
+
+def test_the_planner_gets_the_certificates_of_a_broker_on_its_host(tmp_path):
+    path = secured(tmp_path, "a,10.0.0.1,8883,ca,a.crt,a.key", "b,10.0.0.2,8883,ca,b.crt,b.key")
+    made = init(InitRequest(path, tmp_path / "mesh", planner="10.0.0.2:7900"))
+    assert (made.ca, made.cert, made.key) == ("ca", "b.crt", "b.key")
+    assert read_mesh(tmp_path / "mesh") == made
+
+
+def test_a_planner_on_a_host_without_a_certificate_is_refused(tmp_path):
+    path = secured(tmp_path, "a,10.0.0.1,8883,ca,a.crt,a.key", "b,10.0.0.2,8883,ca,b.crt,b.key")
+    with pytest.raises(InputError, match=re.escape("on the planner's host '10.0.0.9'")):
+        init(InitRequest(path, tmp_path / "mesh", planner="10.0.0.9:7900"))
+    assert not (tmp_path / "mesh").exists()

@@ -1,15 +1,19 @@
 """Connections between agents: who is let in, and what ends them."""
 
 import asyncio
+import ssl
 import struct
+from pathlib import Path
 
 import pytest
 
+from meshwright.deploy.lab.configurations import CERTIFICATES, make_certificate
+from meshwright.errors import InputError
 from meshwright.mesh.core import frames, values
 from meshwright.mesh.core.events import PLANNER, LinkLost, LinkUp, Received
 from meshwright.mesh.shell import codec, links
 from meshwright.mesh.shell.codec import FrameError, Reader, decode, encode
-from meshwright.mesh.shell.links import Identity, Links
+from meshwright.mesh.shell.links import Identity, Links, tls_contexts
 
 ONE = values.Version(1, 7)
 DATA = frames.Data(
@@ -87,9 +91,9 @@ def test_an_unknown_kind_is_refused():
 class Side:
     """One end, with what it told its core."""
 
-    def __init__(self, node, *, mesh="demo", secret=b"s", allowed=None):
+    def __init__(self, node, *, mesh="demo", secret=b"s", allowed=None, tls=(None, None)):
         self.events, self.notes = [], []
-        identity = Identity(mesh, node, secret, 100_000)
+        identity = Identity(mesh, node, secret, 100_000, *tls)
         self.links = Links(
             identity, self.events.append, lambda what, why: self.notes.append((what, why)), allowed
         )
@@ -251,3 +255,33 @@ def test_agents_dial_the_planner_and_only_those_of_the_inventory_are_let_in():
         await close(known, stranger, planner)
 
     run(scene())
+
+
+def test_with_certificates_agents_and_planner_are_linked_and_others_are_not(tmp_path):
+    certificate = make_certificate(tmp_path)
+    key = str(Path(certificate).with_name(CERTIFICATES["keyfile"]))
+    tls = tls_contexts("the planner", certificate, certificate, key)
+    unsure = ssl.create_default_context(cafile=certificate)  # it has no certificate to show
+
+    async def scene():
+        planner = Side(PLANNER, tls=tls)
+        port = await planner.links.listen("127.0.0.1", 0)
+        known, unknown, plain = Side(1, tls=tls), Side(2, tls=(tls[0], unsure)), Side(3)
+        for side in (unknown, plain, known):
+            await side.links.listen("127.0.0.1", 0)
+            side.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await known.until(lambda: seen(planner, LinkUp(1)) and seen(known, LinkUp(PLANNER)))
+        known.links.send(PLANNER, DATA)
+        await known.until(lambda: seen(planner, Received(1, DATA)))
+        assert not seen(planner, LinkUp(2))
+        assert not seen(planner, LinkUp(3))
+        await close(known, unknown, plain, planner)
+
+    run(scene())
+
+
+def test_certificates_that_cannot_be_read_are_said(tmp_path):
+    with pytest.raises(
+        InputError, match=r"the certificates of the planner cannot be used: .*Check"
+    ):
+        tls_contexts("the planner", str(tmp_path / "ca.crt"), "c", "k")

@@ -90,6 +90,9 @@ class MeshConfig(NamedTuple):
     routing: str
     survive: int
     brokers: tuple[Member, ...]
+    ca: str = ""  # the planner's certificates; empty without TLS
+    cert: str = ""
+    key: str = ""
 
     @property
     def secret(self) -> bytes:

@@ -44,6 +44,7 @@ WantedBy=multi-user.target
 
 
 MESH_KEYS = ("mesh", "planner", "metrics", "method", "routing", "survive")
+CERTIFICATES = ("ca", "cert", "key")
 
 
 class InitRequest(NamedTuple):
@@ -112,6 +113,20 @@ def _plan_places(request: InitRequest, routing: str, brokers: Sequence[Broker]) 
         routing,
         request.survive,
         tuple(listed),
+        **_planner_certificates(host, brokers),
+    )
+
+
+def _planner_certificates(host: str, brokers: Sequence[Broker]) -> dict[str, str]:
+    """Return the planner's certificates: those of a broker on its host; none without TLS."""
+    if not brokers[0].ca:  # the inventory gives certificates to all brokers or to none
+        return {}
+    for broker in brokers:
+        if broker.host == host.strip("[]"):
+            return {key: getattr(broker, key) for key in CERTIFICATES}
+    raise InputError(
+        f"no broker of the inventory is on the planner's host {host!r}, so there is no certificate "
+        "for the planner. Give --planner HOST:PORT with the host of a broker."
     )
 
 
@@ -119,7 +134,8 @@ def _write(config: MeshConfig, brokers: Sequence[Broker], options: Mapping[str, 
     secret = secrets.token_hex(32)
     config.place.mkdir(parents=True)
     _write_secret(config.place, secret)
-    lines = _lines({key: getattr(config, key) for key in MESH_KEYS})
+    keys = MESH_KEYS + (CERTIFICATES if config.ca else ())
+    lines = _lines({key: getattr(config, key) for key in keys})
     for member in config.brokers:
         lines += ["", "[[brokers]]", *_lines(member._asdict())]
     _write_text(config.place / MESH_FILE, lines)

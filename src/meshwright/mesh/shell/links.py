@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from meshwright.errors import InputError
 from meshwright.mesh.core.events import PLANNER, LinkFree, LinkFull, LinkLost, LinkUp, Received
 from meshwright.mesh.core.frames import Data
 from meshwright.mesh.shell.codec import (
@@ -49,6 +50,26 @@ class Identity(NamedTuple):
     most: int  # bytes of a frame
     server_tls: ssl.SSLContext | None = None
     client_tls: ssl.SSLContext | None = None
+
+
+def tls_contexts(
+    who: str, ca: str, cert: str, key: str
+) -> tuple[ssl.SSLContext | None, ssl.SSLContext | None]:
+    """Return how one side listens and dials; None without certificates in the inventory."""
+    if not ca:
+        return None, None
+    try:
+        server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ca)
+        server.verify_mode = ssl.CERT_REQUIRED
+        client = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=ca)
+        for context in (server, client):
+            context.load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"the certificates of {who} cannot be used: {error}. Check ca, cert and key in its "
+            ".toml file."
+        ) from error
+    return server, client
 
 
 class Link(asyncio.Protocol):

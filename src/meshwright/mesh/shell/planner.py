@@ -12,7 +12,7 @@ from meshwright.mesh.core.events import PLANNER, STATE, Design, Designed, Replan
 from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.settings import PlannerSettings
 from meshwright.mesh.design import design_topology
-from meshwright.mesh.shell.links import Identity, Links
+from meshwright.mesh.shell.links import Identity, Links, tls_contexts
 from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.storage.stores import Stores
 
@@ -33,9 +33,10 @@ class PlannerOptions(NamedTuple):
 def planner_options(config: MeshConfig) -> PlannerOptions:
     """Return what the planner of a mesh is started with."""
     most = 64 * 2**20  # no frame that an agent sends to the planner carries a message
+    tls = tls_contexts("the planner", config.ca, config.cert, config.key)
     return PlannerOptions(
         PlannerSettings(config.mesh, config.routing),
-        Identity(config.mesh, PLANNER, config.secret, most),
+        Identity(config.mesh, PLANNER, config.secret, most, *tls),
         split_endpoint(config.planner),
         tuple((member.name, member.endpoint) for member in config.brokers),
         config.method,

@@ -20,7 +20,7 @@ from meshwright.mesh.config import (
 from meshwright.mesh.core.settings import AgentSettings, Limits
 from meshwright.mesh.shell.agent import AgentOptions, AgentRunner
 from meshwright.mesh.shell.codec import ROOM
-from meshwright.mesh.shell.links import Identity
+from meshwright.mesh.shell.links import Identity, tls_contexts
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.shell.web import serve
@@ -37,7 +37,7 @@ def agent_options(config: AgentConfig) -> AgentOptions:
         exactly_once=options["delivery"] == "exactly-once",
         max_message=options["max_message"],
     )
-    server, client = tls_contexts(config.broker)
+    server, client = _tls(config.broker)
     most = options["max_message"] + ROOM
     identity = Identity(config.mesh, config.node, config.secret, most, server, client)
     return AgentOptions(
@@ -61,7 +61,7 @@ def agent_login(config: AgentConfig, tls: ssl.SSLContext | None = None) -> Login
         client_id(config.mesh, config.place.resolve().name),
         config.broker.username,
         _password(config.broker),
-        tls or tls_contexts(config.broker)[1],
+        tls or _tls(config.broker)[1],
     )
 
 
@@ -127,22 +127,8 @@ async def _open(runner: Runner, host: str, port: int) -> None:
         ) from error
 
 
-def tls_contexts(broker: BrokerAddress) -> tuple[ssl.SSLContext | None, ssl.SSLContext | None]:
-    """Return how an agent listens and dials; None without a certificate in the inventory."""
-    if not broker.ca:
-        return None, None
-    try:
-        server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=broker.ca)
-        server.verify_mode = ssl.CERT_REQUIRED
-        client = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=broker.ca)
-        for context in (server, client):
-            context.load_cert_chain(broker.cert, broker.key)
-    except (OSError, ssl.SSLError) as error:
-        raise InputError(
-            f"the certificates of {broker.node!r} cannot be used: {error}. Check ca, cert and key "
-            "in agent.toml."
-        ) from error
-    return server, client
+def _tls(broker: BrokerAddress) -> tuple[ssl.SSLContext | None, ssl.SSLContext | None]:
+    return tls_contexts(f"the agent of {broker.node!r}", broker.ca, broker.cert, broker.key)
 
 
 def _password(broker: BrokerAddress) -> str:
