@@ -2,6 +2,9 @@
 
 import pytest
 
+from meshwright.mesh.core.events import PLANNER
+from meshwright.mesh.simulator.design import draw_design
+from meshwright.mesh.simulator.mesh import Mesh, Options
 from meshwright.mesh.simulator.scenario import Plan, run_scenario
 
 BLOCK = 20  # seeds of one test
@@ -29,6 +32,21 @@ def test_without_faults_nothing_is_lost_doubled_or_out_of_order(first):
 def test_larger_meshes_keep_the_promises_too():
     plan = Plan(n_nodes=(15, 30), posts=(20, 40))
     assert [run_scenario(seed, plan).violations for seed in range(4)] == [[]] * 4
+
+
+def test_two_subscriptions_close_together_both_count():
+    """Seed 542 once lost messages: the simulated adapter's two reports changed places."""
+    for seed in range(20):
+        mesh = Mesh(seed, Options(2), draw_design(seed, "tree"))
+        for part in (PLANNER, 0, 1):
+            mesh.start(part)
+        mesh.clock.run(4.0)
+        for pattern in ("a", "b"):
+            mesh.brokers[1].subscribe(pattern)
+            mesh.report_wants(1)
+            mesh.clock.run(mesh.clock.now + 0.005)
+        mesh.clock.run(6.0)
+        assert mesh.parts[0].log.filters_of[1] == {"a", "b"}
 
 
 def test_a_seed_gives_the_same_life_again():

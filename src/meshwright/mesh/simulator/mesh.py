@@ -133,11 +133,14 @@ class Mesh:
 
     def report_wants(self, node: int) -> None:
         """Tell an agent what its broker's clients want, as an adapter does."""
-        broker = self.brokers[node]
+        broker, teller = self.brokers[node], self._teller(node)
+
+        def report() -> None:  # what they want by then: two reports must not change places
+            if broker.is_up:
+                teller(ev.Wanted(True, tuple(sorted(broker.state.clients))))
+
         if broker.is_up:
-            wanted = tuple(sorted(broker.state.clients))
-            teller = self._teller(node)
-            self.clock.after(self.clock.delay(0.001, 0.02), lambda: teller(ev.Wanted(True, wanted)))
+            self.clock.after(self.clock.delay(0.001, 0.02), report)
 
     # --- events and actions ---
 
