@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MESHWRIGHT_MEMORY", "1g")
-os.environ["MESHWRIGHT_CLASS_ARCHIVE"] = "off"  # its own tests use it
+os.environ.setdefault("MESHWRIGHT_CLASS_ARCHIVE", "off")  # scripts/test makes one and uses it
 os.environ["MESHWRIGHT_SERVER"] = "off"  # so do those of the warm server
 
 # Without the compiler the kernels are slow, and the draws are the first of the run with it.
