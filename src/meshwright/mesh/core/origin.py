@@ -16,6 +16,7 @@ from meshwright.mesh.core.frames import Acks, Ask, Data, Never, Previous, Refuse
 from meshwright.mesh.core.intake import Intake
 from meshwright.mesh.core.log import MeshLog
 from meshwright.mesh.core.outbox import Outbox
+from meshwright.mesh.core.patience import Patience
 from meshwright.mesh.core.relay import MOST_HOPS, Relay
 from meshwright.mesh.core.routes import START, Routes
 from meshwright.mesh.core.settings import AgentSettings
@@ -32,7 +33,7 @@ class Pending:
 
     __slots__ = (
         "accepted", "arrived", "attempt", "deadline", "first", "held", "id", "journaled",
-        "message", "missing", "next_try", "packet", "refresh", "stamp",
+        "message", "missing", "next_try", "packet", "refresh", "sent", "stamp",
     )  # fmt: skip
 
     def __init__(self, id_: MessageId, message: Message, now: float, packet: int | None) -> None:
@@ -48,6 +49,7 @@ class Pending:
         self.accepted = packet is None
         self.journaled = False
         self.next_try = 0.0
+        self.sent = now  # when it was sent last
         self.stamp: Stamp | None = None
         self.refresh = False
 
@@ -73,6 +75,7 @@ class Origin:
         self._to_journal: deque[tuple[float, MessageId]] = deque()
         self._tries: list[tuple[float, MessageId]] = []
         self._blocked: set[MessageId] = set()  # for which a link of ours had no room
+        self._patience = Patience()
         self._lives: dict[int, int] = {}  # the incarnation of each agent that answered
         self.journal_bytes = 0
         self.journal_count = 0
@@ -166,13 +169,15 @@ class Origin:
             self._try_at(pending, now + self._settings.retry_most)
             return
         pending.attempt += 1
+        pending.sent = now
         pending.held.clear()
         if pending.first == NO_VERSION:
             pending.first = version
         listed = () if targets == route.wanted else tuple(sorted(targets))
         if self._relay.pass_on(self._frame(pending, version, listed), route, START):
             self._blocked.add(pending.id)
-        pause = self._settings.retry_after * 2 ** min(pending.attempt - 1, 4)
+        pause = max(self._settings.retry_after, self._patience.seconds)
+        pause *= 2 ** min(pending.attempt - 1, 4)
         self._try_at(pending, now + min(pause, self._settings.retry_most))
 
     def _frame(self, pending: Pending, version: Version, targets: tuple[int, ...]) -> Data:
@@ -198,11 +203,13 @@ class Origin:
             for pending in self.pending.values():  # what it held died with its last life
                 if frame.sender in pending.held:
                     pending.held.discard(frame.sender)
-                    self._try_at(pending, min(pending.next_try, self._out.now + SOON))
+                    self._try_soon(pending)
         self._lives[frame.sender] = frame.incarnation
         for id_ in frame.have:
             waiting = self.pending.get(MessageId(*id_))
             if waiting is not None:
+                if frame.sender in waiting.missing:
+                    self._patience.heard(self._out.now - waiting.arrived)
                 waiting.missing.discard(frame.sender)
                 if not waiting.missing:
                     self._settle(waiting)
@@ -231,7 +238,7 @@ class Origin:
             ):
                 return  # the broker may send it again: nobody knows yet
         elif frame.sender in pending.missing:
-            self._try_at(pending, min(pending.next_try, self._out.now + SOON))
+            self._try_soon(pending)
             return
         self._relay.answer(Never(frame.sender, self._settings.node, id_, MOST_HOPS))
 
@@ -261,7 +268,7 @@ class Origin:
         for pending in self.pending.values():
             pending.held -= pending.held & set(self._log.shape.health.away)
             if pending.missing - pending.held:
-                self._try_at(pending, min(pending.next_try, self._out.now + SOON))
+                self._try_soon(pending)
 
     def unblock(self) -> None:
         """Send what a link of this agent had no room for."""
@@ -273,6 +280,11 @@ class Origin:
         """Note that the packets of the last connection can no longer be accepted."""
         for pending in self.pending.values():
             pending.packet = None
+
+    def _try_soon(self, pending: Pending) -> None:
+        """Send again before it is due, but not while the answer may be on its way."""
+        at = max(self._out.now + SOON, pending.sent + self._patience.seconds)
+        self._try_at(pending, min(pending.next_try, at))
 
     def _try_at(self, pending: Pending, at: float) -> None:
         if at != pending.next_try:
