@@ -8,14 +8,13 @@ by itself, so the best of all steps counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from meshwright.model.instance import Instance
-from meshwright.model.kernels.components import new_components
 from meshwright.model.overlay import Bounds, count_joins
 from meshwright.overlay.bounds import counting, one_pass
 from meshwright.overlay.bounds.counting import links_needed
@@ -32,7 +31,7 @@ from meshwright.overlay.bounds.prices import (
     make_table,
 )
 from meshwright.overlay.greedy.rule import Restrictions
-from meshwright.runtime.arrays import Bools, Ints
+from meshwright.runtime.arrays import Bools, Ints, Longs
 
 NO_LIMIT = 1_000_000  # rounds, where the clock decides
 MOST_PROGRAM_ENTRIES = 100_000  # pairs by topics; beyond, one program takes minutes
@@ -100,9 +99,17 @@ def find_bounds(
 
 
 def by_prices(
-    instance: Instance, edges: Ints, found: Bounds, certify: Certify, carries: Bools | None = None
+    instance: Instance,
+    edges: Ints,
+    found: Bounds,
+    certify: Certify,
+    carries: Bools | None = None,
+    histogram_of: Callable[[Instance], Longs] = one_pass.histogram_here,
 ) -> Bounds:
-    """Return the bounds improved by prices, as far as `certify` says."""
+    """Return the bounds improved by prices, as far as `certify` says.
+
+    `histogram_of` finds the trees of the one pass.
+    """
     started = time.monotonic()
     needed = _needed(instance, carries)
     if needed is not None:
@@ -110,8 +117,7 @@ def by_prices(
     full = count_joins(instance)
     if full == 0 or not certify.one_pass:
         return found
-    components = new_components(instance.indptr, instance.topics, instance.n_topics)
-    histogram = one_pass.tree_histogram(components)
+    histogram = histogram_of(instance)
     joins = one_pass.joins_by_histogram(histogram, len(edges))
     first = PriceBound(one_pass.links_by_histogram(histogram), joins, 0)
     found = _with_links(found, first, full, "one pass")

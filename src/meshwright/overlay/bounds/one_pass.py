@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from meshwright.model.kernels.components import Components, new_counters
+from meshwright.model.instance import Instance
+from meshwright.model.kernels.components import Components, new_components, new_counters
 from meshwright.overlay.bounds.kernels import row_trees as kernel
 from meshwright.runtime.arrays import Longs
 from meshwright.runtime.threads import in_parts
@@ -12,31 +15,44 @@ from meshwright.runtime.threads import in_parts
 UNIT = 1 << 40  # a whole price: sums of shares, rounded down, stay exact in Python's numbers
 
 
-def tree_histogram(components: Components) -> Longs:
+def histogram_here(instance: Instance) -> Longs:
+    """Return the edges of all trees by the number of common topics, found in this process."""
+    return tree_histogram(new_components(instance.indptr, instance.topics, instance.n_topics))
+
+
+def tree_histogram(
+    components: Components, pick: Callable[[Components, kernel.Picks], None] | None = None
+) -> Longs:
     """Return the edges of all trees by the number of common topics of their pair.
 
-    `components` are those before the first edge; they are joined when this returns.
+    `components` are those before the first edge; they are joined when this returns. `pick` picks
+    the partners of one round, by default `pick_here`.
 
     Cost: a walk over the pairs of all topics, twice, and further ones over a part of the rows.
     """
-    c = components
-    sizes = np.diff(c.indptr)
-    histogram = np.zeros(int(sizes.max(initial=0)) + 1, np.int64)
+    c, pick = components, pick or pick_here
+    histogram = np.zeros(int(np.diff(c.indptr).max(initial=0)) + 1, np.int64)
     picks = kernel.Picks(
         np.zeros(len(c.topics), np.int32),
         np.full(len(c.topics), kernel.NO_PICK, np.int32),
         np.full(len(c.open_count), kernel.NO_PICK, np.int32),
     )
+    while (c.open_count > 1).any():
+        pick(c, picks)
+        if kernel.join_picks(c, picks, histogram) == 0:
+            break
+    return histogram
+
+
+def pick_here(c: Components, picks: kernel.Picks) -> None:
+    """Pick the partners of one round on all processors of this machine."""
+    sizes = np.diff(c.indptr)
 
     def work(first: int, last: int) -> None:
         counts = new_counters(len(sizes), int(sizes.max(initial=0)))
         kernel.pick_partners(c, picks, counts, first, last)
 
-    while (c.open_count > 1).any():
-        in_parts(work, len(sizes))
-        if kernel.join_picks(c, picks, histogram) == 0:
-            break
-    return histogram
+    in_parts(work, len(sizes))
 
 
 def links_by_histogram(histogram: Longs) -> int:

@@ -7,6 +7,7 @@ written: a design that was killed continues from there when the same command is 
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from meshwright.overlay.greedy.kernels.tuning import LOCAL_POSITIONS, MIN_CANDID
 from meshwright.overlay.greedy.level_order import Scan, level_edges
 from meshwright.overlay.greedy.rule import Edges, Rule, rank_nodes, reorder_nodes
 from meshwright.overlay.greedy.spark_scans import BackgroundProfile, ScanRounds
+from meshwright.overlay.greedy.spark_trees import histogram_on_spark
 from meshwright.overlay.methods import METHODS, ON_SPARK
 from meshwright.runtime.arrays import Ints
 from meshwright.runtime.progress import OnProgress, Progress, no_progress
@@ -129,10 +131,12 @@ class _SparkEngine:
         return scan
 
     def bounds(self, instance: Instance, edges: Ints) -> Bounds:
-        """Return the bounds: counted by tasks, improved by prices in this process."""
+        """Return the bounds: counting and one pass by tasks, an ascent in this process."""
         with self.progress.step("computing the bounds"):
             counted = self._counted(instance, edges)
-            return by_prices(instance, edges, counted, self.effort or Certify.by_default(instance))
+            effort = self.effort or Certify.by_default(instance)
+            trees = partial(histogram_on_spark, self._rounds[-1])
+            return by_prices(instance, edges, counted, effort, histogram_of=trees)
 
     def _counted(self, instance: Instance, edges: Ints) -> Bounds:
         """Return the bounds by counting; tasks count the gains of all pairs."""

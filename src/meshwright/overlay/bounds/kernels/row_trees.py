@@ -62,6 +62,20 @@ def pick_partners(c, picks, counts, first, last):
     return looked
 
 
+@maker
+def pick_costs(c, picks):
+    """Return how many positions each node reads to pick partners; 0: it does not look."""
+    costs = np.zeros(len(c.indptr) - 1, np.int64)
+    for u in range(len(costs)):
+        is_due, cost = False, 0
+        for slot in range(c.indptr[u], c.indptr[u + 1]):
+            is_due |= looks(c, picks, slot)
+            cost += c.topic_ptr[c.topics[slot] + 1] - c.topic_ptr[c.topics[slot]]
+        if is_due:
+            costs[u] = cost
+    return costs
+
+
 @kernel
 def pick_partner(c, picks, counts, slot):
     """Pick the best partner for a slot. Writes `common` and `position`."""
