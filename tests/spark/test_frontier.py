@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import meshwright as mw
+from meshwright.errors import InputError
 from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay
@@ -45,6 +46,28 @@ def test_points_are_the_same_for_one_task_and_for_five(spark, tmp_path, workload
     here = design(hubs(), "refined", rounds=40, max_degree=points[0].max_degree)
     assert (points[0].links, points[0].support) == (here.n_edges, here.support)
     assert mw.check(made.overlay_path(points[1])).findings == ()
+
+
+def test_every_point_obeys_limits_and_links(spark, tmp_path, workload):
+    limits = [{"node": "node-00", "max_degree": 6}, {"node": "node-01", "role": "leaf"}]
+    links = [{"a": "node-00", "b": "node-02", "allowed": "no"}]
+    made = frontier_on_spark(spark, workload, tmp_path / "f", rounds=40, limits=limits, links=links)
+    assert len(made.points) > 1
+    for point in made.points:
+        path = made.overlay_path(point)
+        overlay = load_overlay(path)
+        assert overlay.degrees[0] <= 6
+        assert (0, 2) not in overlay.edge_list()
+        assert overlay.limits is not None
+        assert overlay.links is not None
+        assert mw.check(path).findings == ()
+    here = design(hubs(), "refined", rounds=40, limits=limits, links=links)
+    assert made.points[-1].links <= here.n_edges
+
+
+def test_limits_of_unknown_nodes_are_refused_before_the_search(spark, tmp_path, workload):
+    with pytest.raises(InputError, match="'node-99'"):
+        frontier_on_spark(spark, workload, tmp_path / "f", limits=[{"node": "node-99"}])
 
 
 def test_a_workload_with_publishers_is_planned_with_them(spark, tmp_path):

@@ -23,6 +23,8 @@ def frontier(
     seconds: float | None = Option(None, help="How long to search for each cap."),
     rounds: int | None = Option(None, help="How many rounds for each cap, instead of seconds."),
     seed: Seed = 1,
+    limits: Path | None = Option(None, metavar="FILE", help="CSV: node, max_degree, role."),
+    links: Path | None = Option(None, metavar="FILE", help="CSV: a, b, allowed, dial."),
 ) -> None:
     """Plan for several maximum degrees; show links against degree."""
     from meshwright.overlay.frontier import check_frontier, refuse_points
@@ -52,7 +54,7 @@ def print_frontier(out: Path, found: Frontier) -> None:
     show.print_table(columns, map(_row, found.points))
     apart = [point for point in found.points if not point.connected]
     if apart:
-        caps = ", ".join(f"{point.max_degree:,}" for point in apart)
+        caps = ", ".join("none" if p.max_degree is None else f"{p.max_degree:,}" for p in apart)
         show.print_sentence(
             f"no plan that connects every topic was found for the cap {caps}; one may exist. "
             "Search longer (--seconds)."

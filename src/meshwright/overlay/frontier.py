@@ -30,6 +30,7 @@ from meshwright.storage import (
 )
 
 POINTS, MOST_POINTS = 8, 1000
+OBEYED = ("limits", "links")  # options of `design` that all points obey
 SCHEMA = pa.schema(
     [
         ("max_degree", pa.int32()),
@@ -77,12 +78,15 @@ class Frontier:
 
 
 def check_frontier(points: int = POINTS, **parameters: Any) -> None:
-    """Raise InputError unless the options are possible; `parameters` are those of `refined`."""
+    """Raise InputError unless the options are possible; `parameters` are those of `refined`.
+
+    `limits` and `links` are left alone: to read them takes the names of the nodes.
+    """
     if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= MOST_POINTS:
         raise InputError(f"points is {points!r}; give a whole number from 1 to {MOST_POINTS:,}.")
     if "max_degree" in parameters:
         raise InputError("a frontier has a cap for each point; leave out max_degree.")
-    fill_parameters("refined", parameters)
+    fill_parameters("refined", {k: v for k, v in parameters.items() if k not in OBEYED})
 
 
 def choose_caps(least: int, most: int, points: int) -> list[int]:

@@ -30,6 +30,7 @@ from meshwright.overlay.frontier import (
     write_frontier,
 )
 from meshwright.overlay.methods.refined import check_size
+from meshwright.overlay.restricted import read_limits, read_links
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.tasks import Batches, numbers_in, received, ship
 from meshwright.storage import open_dataset, scratch_beside
@@ -49,8 +50,9 @@ def frontier_on_spark(
     progress: Progress | None = None,
     **search: Any,
 ) -> Frontier:
-    """Write the frontier of a workload; `search` are the limits and the seed of `refined`.
+    """Write the frontier of a workload; `search` are options of `design` for `refined`.
 
+    These are `seconds`, `rounds` and `seed`, and `limits` and `links`, which all plans obey.
     `partitions` is the number of tasks, by default one for each cap.
     """
     check_frontier(points, **search)
@@ -59,6 +61,7 @@ def frontier_on_spark(
     with progress.step("reading the workload"):
         instance = Instance.read(open_dataset(Path(workload), "workload"))
         check_size(instance)
+        search = _with_ids(instance, search)
     with progress.step("designing without a cap"):
         free = design(instance, "refined", on_progress=progress.update, **search)
     if free.parameters.get("interrupted"):
@@ -70,6 +73,12 @@ def frontier_on_spark(
         found = _plans(spark, free, caps, search, partitions or len(caps), scratch)
     with progress.step("writing the overlays"):
         return write_frontier({**found, None: free}, target, workload, force=force)
+
+
+def _with_ids(instance: Instance, search: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with limits and links read: tasks know nothing of names."""
+    limits = read_limits(search.get("limits"), instance)
+    return {**search, "limits": limits, "links": read_links(search.get("links"), instance)}
 
 
 def _plans(
