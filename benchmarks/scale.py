@@ -69,8 +69,8 @@ def curve(sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="meshwright-bench-", dir=results()) as scratch:
         warm_up = social(min(WARM_UP, *sizes))
         design_on_spark(spark, warm_up, Path(scratch) / "warm", "gm", **SMALL_TASKS)
-        head = ("users", "incidences", "design s", "links s", "ns each", "check s")
-        head = (*head, "links", "most", "peak MB")
+        head = ["users", "incidences", "design s", "links s", "ns each", "check s"]
+        head += ["links", "most", "peak MB"]
         print(" ".join(f"{name:>{width}}" for name, width in zip(head, WIDTHS, strict=True)))
         rows: list[dict[str, float]] = []
         for size in sizes:
