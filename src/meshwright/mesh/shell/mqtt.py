@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._out: list[bytes] = []
         self._flushing = False
-        self._paused = False
+        self._paused = False  # from CONNACK on, until the owner has the connection
         self._answer: asyncio.Future[Any] = self._loop.create_future()
         self._open = False
         self._heard = self._loop.time()
@@ -174,9 +174,11 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Read all whole packets."""
         self._heard = self._loop.time()
-        buffer = self._buffer + data if self._buffer else data
+        self._read(self._buffer + data if self._buffer else data)
+
+    def _read(self, buffer: bytes) -> None:
         view, offset = memoryview(buffer), 0
-        while True:
+        while not self._paused:
             size = _packet_size(view, offset)
             if size == 0 or len(view) - offset < size:
                 break
@@ -223,6 +225,8 @@ class Connection(asyncio.Protocol):
     def _connack(self, packet: Any) -> None:
         if not self._answer.done():
             self._window = packet.receive_max
+            # Messages of a session that goes on may be in the same bytes as CONNACK.
+            self._paused = True
             self._answer.set_result(packet)
 
     def _publish(self, packet: Any) -> None:
@@ -272,6 +276,12 @@ class Connection(asyncio.Protocol):
     def _begin(self) -> None:
         self._open = True
         self._keep_alive()
+        self._loop.call_soon(self._resume)  # after whatever awaited `connect`
+
+    def _resume(self) -> None:
+        self._paused = False
+        if self._transport is not None:
+            self._read(self._buffer)
 
     def _keep_alive(self) -> None:
         if self._loop.time() - self._heard > 1.5 * KEEP_ALIVE:
