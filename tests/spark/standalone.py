@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 
 LAUNCHER = Path(pyspark.__file__).parent / "bin" / "spark-class"
-PATIENCE = 120.0  # seconds at most for a process to start or to reach its first result
+PATIENCE = 300.0  # seconds at most for a process to start or to reach its first result
 
 
 class Cluster:
