@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -32,7 +33,7 @@ class Core(Protocol):
         """Return what to do."""
 
 
-class Runner:
+class Runner(ABC):
     """One core with its clock, files and links; subclasses add further actions."""
 
     def __init__(self, name: str, stores: Stores) -> None:
@@ -69,9 +70,9 @@ class Runner:
         """Return what can be asked over HTTP, by path."""
         return {}
 
+    @abstractmethod
     async def open(self) -> None:
         """Begin to listen and to dial."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Let the core begin."""
