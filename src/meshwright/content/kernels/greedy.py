@@ -105,7 +105,7 @@ def least_cost(run, j, ignore_limits):
 
 @kernel
 def find_leaf(run, j):
-    """Return a leaf for subscriber j, raising the load balance factor if needed; -1 for none."""
+    """Return a leaf for subscriber j, or -1. Raises the load balance factor of `run` if needed."""
     while True:
         leaf = least_cost(run, j, False)
         if leaf >= 0 or run.state[FACTOR] == run.limits.shape[0] - 1:
@@ -130,6 +130,7 @@ def attach(run, j, leaf):
 
 @kernel
 def _add(waiting, count, j):
+    """Add subscriber j to those with `count` candidates. Writes `waiting`."""
     waiting.members[count, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
     waiting.size[count] += 1
     waiting.cursor[count] = min(waiting.cursor[count], j >> 6)
@@ -137,13 +138,17 @@ def _add(waiting, count, j):
 
 @kernel
 def _remove(waiting, count, j):
+    """Remove subscriber j from those with `count` candidates. Writes `waiting`."""
     waiting.members[count, j >> 6] &= ~(np.uint64(1) << np.uint64(j & 63))
     waiting.size[count] -= 1
 
 
 @kernel
 def _fewest_candidates(waiting):
-    """Return the subscriber with the fewest candidates, the smallest id among equals."""
+    """Return the subscriber with the fewest candidates, the smallest id among equals.
+
+    Writes `waiting.cursor`: the first word of members that is not empty.
+    """
     count = 0
     while waiting.size[count] == 0:
         count += 1

@@ -83,10 +83,10 @@ def delays(location, leaf_location, leaf_down, leaf_of, out):
 
 @kernel
 def nearest_with_room(location, leaf_location, limits, loads, out):
-    """Write the nearest leaf with room of each subscriber in turn, and add to the loads.
+    """Assign each subscriber in turn to the nearest leaf with room. Writes `out` and `loads`.
 
-    Limits and loads are int64[leaves], out int32[subscribers]. Of equally near leaves the smaller
-    id counts. Returns how many found all full and went to the nearest all the same.
+    Limits and loads are int64[leaves], out int32[subscribers], indices among the leaves. Ties go to
+    the smaller index. Returns how many found every leaf full and went to the nearest anyway.
     """
     n_overloaded = 0
     for j in range(len(location)):

@@ -110,7 +110,7 @@ def added_volume(n, boxes, met, following, density):
 
     Sets of boxes that overlap are visited depth first. `met`, float64[n + 1, 2, d], holds their
     overlap at each depth, and `following`, int64[n + 2], the next box to try. (There is no
-    recursion because Numba cannot cache recursive functions that others call.)
+    recursion because Numba cannot cache recursive functions that others call.) Writes both.
     """
     total = box_volume(met[0], density)
     depth = 1

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from meshwright.content.kernels.latency import TOLERANCE, least_latencies
+from meshwright.content.kernels import latency as kernel
 from meshwright.content.problem import user_tables
 from meshwright.content.problem.dataset import Subscribers, matrix_of
 from meshwright.content.problem.subscriber_table import SUBSCRIBER_ROWS, Batches, write_and_publish
@@ -194,9 +194,9 @@ def relative_delays(tree: BrokerTree, last_hop: bool) -> Callable[[Batches], Bat
             late = np.full(len(batch), None, object)
             if len(rows):
                 points = matrix_of(pa.chunked_array([batch.column("location").take(rows)]))
-                least = least_latencies(points, *leaves)
+                least = kernel.least_latencies(points, *leaves)
                 allowed = latency.take(rows).to_numpy(zero_copy_only=False)
-                over = allowed < least * (1 - TOLERANCE)
+                over = allowed < least * (1 - kernel.TOLERANCE)
                 late[rows[over]] = [
                     f"{a:g} is the limit, {b:g} the least possible"
                     for a, b in zip(allowed[over], least[over], strict=True)
