@@ -2,19 +2,24 @@
 
 `refined` runs without a cap, and with the maximum degree of `minmax` as its cap; each for the
 seconds of its instance, which are given below, and the bounds for twice as long. The row `one pass`
-has the cost of the one-pass certificate beside that of `gm`, in time and in added memory. Rows that
+has the cost of the one-pass certificate beside that of `gm`: the time of all processors, the least
+of several runs, and the memory that the first run adds, each in a process of its own. Rows that
 have to reach something say what, and what they reach; a last line counts those that do not.
 """
 
 import argparse
 import csv
+import json
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks._instances import TINY, load, load_file, prepare
-from benchmarks.overlay import peak_megabytes, reset_peak
+from benchmarks._instances import TINY, load
+from benchmarks._measure import shortest, timed
+from benchmarks.overlay import peak_megabytes, reset_peak, warm_ups
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
 from meshwright.overlay import design
@@ -58,7 +63,11 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--instances", default=",".join([*SECONDS, *LARGE]))
     parser.add_argument("--seconds", type=float, help="of each search, instead of the table's")
     parser.add_argument("--cost", action="store_true", help="only the cost of the certificate")
+    parser.add_argument("--one", metavar="WORK", choices=WORKS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.one:
+        print(json.dumps(measure(get(options.instances, options.data), options.one)))
+        return
     print(HEAD)
     required = Required()
     for name in options.instances.split(","):
@@ -66,17 +75,16 @@ def run(arguments: list[str]) -> None:
         seconds = options.seconds or {**SECONDS, **LARGE}.get(name, 30)
         if not options.cost:
             compare(name, instance, seconds, required)
-        show_cost(name, instance, required)
+        show_cost(name, options.data, required)
     print(f"{required.asked - required.missed} of {required.asked} requirements reached")
 
 
 def smoke() -> None:
     """Compare on the smallest instance, for a fraction of a second."""
     print(HEAD)
-    instance = load_file(prepare(TINY, None))
     required = Required()
-    compare(TINY, instance, 0.2, required)
-    show_cost(TINY, instance, required)
+    compare(TINY, load(TINY, None), 0.2, required)
+    show_cost(TINY, None, required)
 
 
 def get(name: str, data: Path | None) -> Instance:
@@ -156,33 +164,41 @@ def shown(
     return overlay
 
 
-def show_cost(name: str, instance: Instance, required: Required) -> None:
+def show_cost(name: str, data: Path | None, required: Required) -> None:
     """Print the cost of the one-pass certificate beside that of gm."""
-    gm, one_pass, gm_memory, memory = certificate_cost(instance)
+    costs = []
+    for work in WORKS:
+        cell = [sys.executable, "-m", "benchmarks", "quality", "--one", work, "--instances", name]
+        cell += [] if data is None else ["--data", str(data)]
+        costs.append(json.loads(subprocess.run(cell, check=True, capture_output=True).stdout))
+    (gm, gm_memory), (one_pass, memory) = costs
     texts = [required.at_most("of gm's time", MOST_TIME, one_pass / gm)]
     if max(gm_memory, memory) > LEAST_MEMORY:
         share = memory / max(gm_memory, LEAST_MEMORY)
         texts.append(required.at_most("of its memory", MOST_MEMORY, share))
     print(
-        f"{name:10} {'one pass':14} gm {gm:.3f} s and {gm_memory:.0f} MB, one pass "
-        f"{one_pass:.3f} s and {memory:.0f} MB  {'; '.join(texts)}",
+        f"{name:10} {'one pass':14} gm {gm:.4f} s and {gm_memory:.0f} MB, one pass "
+        f"{one_pass:.4f} s and {memory:.0f} MB  {'; '.join(texts)}",
         flush=True,
     )
 
 
-def certificate_cost(instance: Instance) -> tuple[float, float, float, float]:
-    """Return the seconds of gm and of the one-pass bound, and the megabytes that each adds."""
+def measure(instance: Instance, work: str) -> tuple[float, float]:
+    """Return the least processor seconds of a piece of work, and the megabytes that it adds."""
+    for warm_up in warm_ups(reference=False):  # compiled before anything is measured
+        WORKS[work](warm_up)
+    loaded = reset_peak()
+    first = timed(lambda: WORKS[work](instance))
+    added = peak_megabytes() - loaded
+    return shortest(lambda: WORKS[work](instance), first)[1], added
 
-    def one_pass() -> None:
-        links_by_histogram(histogram_here(instance))
 
-    found = []
-    for work in (lambda: design(instance, "gm", certify=False), one_pass):
-        work()
-        loaded, times = reset_peak(), []
-        for _ in range(3):
-            started = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - started)
-        found.append((min(times), max(peak_megabytes() - loaded, 0.0)))
-    return found[0][0], found[1][0], found[0][1], found[1][1]
+def _gm(instance: Instance) -> None:
+    design(instance, "gm", certify=False)
+
+
+def _one_pass(instance: Instance) -> None:
+    links_by_histogram(histogram_here(instance))
+
+
+WORKS = {"gm": _gm, "one pass": _one_pass}

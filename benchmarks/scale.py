@@ -1,9 +1,10 @@
 """Design on Spark at scale: seconds and memory against nodes, quality, gain of a second core.
 
 The curve is `gm` on generated friends, 18.87 of each user, with reading, bounds, writing and
-`check`; `links s` is the part of `design s` until the last link was found. `--quality` compares
-with the engine of the driver, where both can run; `--parallel` times a design on clusters of one
-and of two executors, each of one core, one after the other.
+`check`; `links s` is the part of `design s` until the last link was found, and `bounds s` the wait
+for the bounds after that: the trees of the one pass, and what is left of the counting. `--quality`
+compares with the engine of the driver, where both can run; `--parallel` times a design on clusters
+of one and of two executors, each of one core, one after the other.
 """
 
 import argparse
@@ -12,20 +13,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks._instances import TINY, load, prepare, results, social
 from benchmarks._measure import peak_memory, timed
+from meshwright.runtime.progress import Progress
 
 SIZES = "100000,1000000,3000000"
 GROWTH_AIM, PARALLEL_AIM = 1.3, 1.5
+BOUNDS_AIM = 1.0  # of the time of the links
 COMPARED = "fb10k,ego-twitter,comm100k"
 WARM_UP = 2_000  # users at most of the run that compiles
 # Sizes of the tasks of that run, small enough for tasks on the executors.
 SMALL_TASKS: dict[str, Any] = {"task_positions": 10_000, "local_positions": 1_000}
-WIDTHS = (10, 14, 9, 8, 8, 8, 11, 7, 8)
+WIDTHS = (10, 14, 9, 8, 9, 8, 8, 11, 7, 8)
 RATIO = 0.2  # of what minmax needs: the budget of gpa and gpm
 
 
@@ -69,15 +75,17 @@ def curve(sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="meshwright-bench-", dir=results()) as scratch:
         warm_up = social(min(WARM_UP, *sizes))
         design_on_spark(spark, warm_up, Path(scratch) / "warm", "gm", **SMALL_TASKS)
-        head = ["users", "incidences", "design s", "links s", "ns each", "check s"]
+        head = ["users", "incidences", "design s", "links s", "bounds s", "ns each", "check s"]
         head += ["links", "most", "peak MB"]
         print(" ".join(f"{name:>{width}}" for name, width in zip(head, WIDTHS, strict=True)))
         rows: list[dict[str, float]] = []
         for size in sizes:
             workload, out = social(size), Path(scratch) / "overlay"
             incidences = workload_forecast(workload).incidences
+            steps = StepTimes()
+            designing = partial(design_on_spark, spark, workload, out, progress=steps)
             with peak_memory() as peak:
-                seconds, _, manifest = timed(partial(design_on_spark, spark, workload, out))
+                seconds, _, manifest = timed(designing)
             checked, _, report = timed(partial(check, spark, out, workload=workload))
             if report.findings:
                 raise SystemExit(f"error: {report.findings}")
@@ -87,6 +95,7 @@ def curve(sizes: list[int]) -> None:
                     "incidences": incidences,
                     "seconds": seconds,
                     "link_seconds": manifest["seconds"],
+                    "bound_seconds": steps.seconds["computing the bounds"],
                     "check": checked,
                     "megabytes": peak.megabytes,
                     "links": manifest["n_edges"],
@@ -97,6 +106,7 @@ def curve(sizes: list[int]) -> None:
                 f"{incidences:,}",
                 f"{seconds:.1f}",
                 f"{manifest['seconds']:.1f}",
+                f"{rows[-1]['bound_seconds']:.1f}",
                 f"{1e9 * seconds / incidences:.1f}",
                 f"{checked:.1f}",
                 f"{manifest['n_edges']:,}",
@@ -110,6 +120,24 @@ def curve(sizes: list[int]) -> None:
     costs = [row["seconds"] / row["incidences"] for row in rows]
     growth = costs[-1] / costs[0]
     print(f"per incidence, largest over smallest: {growth:.2f} (aim: {GROWTH_AIM})")
+    share = max(row["bound_seconds"] / row["link_seconds"] for row in rows)
+    print(f"bounds over links, at most: {share:.2f} (aim: {BOUNDS_AIM})")
+
+
+class StepTimes(Progress):
+    """A progress that prints nothing and keeps the seconds of each step."""
+
+    def __init__(self) -> None:
+        super().__init__(1_000_000, quiet_seconds=7 * 86_400)
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Time a step."""
+        started = time.perf_counter()
+        with super().step(what):
+            yield
+        self.seconds[what] = time.perf_counter() - started
 
 
 def quality(names: list[str], data: Path | None) -> None:

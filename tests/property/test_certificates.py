@@ -2,10 +2,11 @@
 
 import math
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from meshwright.overlay import design
+from meshwright.overlay.bounds import Certify, find_bounds
 from tests.naive.optimum import best_by_degree, best_by_edges, useful_pairs
 from tests.naive.overlays import tcc
 from tests.strategies import draws, instance_of, interests
@@ -33,6 +34,20 @@ def test_the_bounds_of_a_complete_overlay_lie_below_the_optimum(interest):
         overlay = design(instance_of(interest), method)
         assert overlay.bounds.edges <= fewest <= overlay.n_edges
         assert overlay.bounds.max_degree <= lowest <= overlay.max_degree
+
+
+RING_OF_TOPICS = {v: {v % 7, (3 * v + 1) % 7} for v in range(14)}
+
+
+@SOME
+@given(interest=interests(8, 6), extra=st.integers(0, 2))
+@example(RING_OF_TOPICS, 0)  # proved before the first round of the ascent
+def test_the_rounds_of_a_manifest_repeat_its_bounds(interest, extra):
+    overlay = design(instance_of(interest), "gm")
+    edges = overlay.edges[: overlay.n_edges - extra]
+    claimed = find_bounds(overlay.instance, edges).numbers()
+    again = find_bounds(overlay.instance, edges, certify=Certify.again(claimed))
+    assert again.numbers() == claimed
 
 
 @SOME

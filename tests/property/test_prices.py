@@ -1,6 +1,7 @@
 """Bounds by prices: equal to their twins, and below every complete overlay for any prices."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,20 @@ def test_the_bound_on_the_degree_equals_its_naive_twin(interest, degree, rounds,
     ref = naive.bound_degree(interest, degree, rounds, target)
     trees = PriceTrees(make_table(instance_of(interest)))
     assert ref == found(prices.bound_degree(trees, degree, Effort(rounds), target=target))
+
+
+@given(interests())
+def test_partners_are_the_same_by_walks_and_by_words(interest):
+    instance = instance_of(interest)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for cost in (0, 1 << 40):
+            patch.setattr(one_pass, "WORD_COST", cost)
+            components = new_components(instance.indptr, instance.topics, instance.n_topics)
+            has_pairs = instance.n_nodes * instance.n_topics > 0
+            assert (one_pass.topic_words(components) is None) == (cost > 0 and has_pairs)
+            found.append(one_pass.tree_histogram(components).tolist())
+    assert found[0] == found[1]
 
 
 @given(interests(), st.integers(0, 8))

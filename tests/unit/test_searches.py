@@ -20,6 +20,13 @@ def drawn(n_nodes: int = 30, n_topics: int = 20, size: int = 6) -> mw.Instance:
     return instance_of({v: set(row) for v, row in enumerate(rows)}, n_topics)
 
 
+def test_a_budget_ratio_gives_a_search_its_maximum_degree():
+    complete = mw.design(drawn(), "minmax", certify=False).max_degree
+    overlay = mw.design(drawn(), "refined", budget_ratio=1.0, rounds=10, certify=False)
+    assert overlay.parameters["max_degree"] >= complete
+    assert overlay.max_degree <= overlay.parameters["max_degree"]
+
+
 def test_an_interrupted_search_keeps_the_best_plan_so_far(monkeypatch):
     begun = []
 
@@ -144,6 +151,24 @@ def dense() -> mw.Instance:
     rng = np.random.default_rng(0)
     rows = (rng.choice(40, rng.integers(4, 30), replace=False).tolist() for _ in range(80))
     return instance_of({v: set(row) for v, row in enumerate(rows)}, 40)
+
+
+def test_the_start_that_promises_fewest_links_is_mended(monkeypatch):
+    # Links and missing joins of minmax, then of each k: two links for a join that is mended.
+    scripted = iter([(60, 0), (30, 20), (35, 3), (40, 1), (50, 0)])
+    full = refined_method.count_joins(dense())
+
+    def greedy(*words, **more):
+        links, missing = next(scripted)
+        gains = np.zeros(links, np.int32)
+        gains[0] = full - missing
+        return np.zeros((links, 2), np.int32), gains
+
+    monkeypatch.setattr(refined_method, "greedy_edges", greedy)
+    within = refined_method.with_cap(dense(), refined_method.Restrictions(), 5)
+    complete, shorter = refined_method.start_links(dense(), within)
+    assert (len(complete), len(shorter)) == (50, 35)
+    assert next(scripted, None) is None
 
 
 def test_a_start_that_lacks_joins_is_mended(monkeypatch):

@@ -79,7 +79,10 @@ def cost_facts(overlay: Overlay) -> dict[str, Any]:
 def read_limit_tables(
     manifest: Manifest, instance: Instance
 ) -> tuple[Bools | None, Limits | None, Links | None]:
-    """Return the flags of carriers, bool[n_subscriptions], the limits and the links of an overlay.
+    """Return what an overlay was designed within, from its dataset.
+
+    That is which subscriptions carry (bool[n_subscriptions]), the limits of nodes, and the rules
+    for pairs with their costs.
 
     Each is None if the dataset has no such table.
     """

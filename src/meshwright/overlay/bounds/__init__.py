@@ -140,18 +140,16 @@ def _ascend(
     if certify.link_rounds and fits and not (is_complete and found.edges >= n_links):
         trees, target = PriceTrees(make_table(instance)), n_links if is_complete else None
         ascent = effort(certify.link_rounds, SHARE_OF_LINKS)
-        found = _with_links(
-            found, bound_links(trees, n_links, ascent, target=target), full, "ascent"
-        )
+        best = _repeatable(bound_links(trees, n_links, ascent, target=target), target, certify)
+        if best is not None:
+            found = _with_links(found, best, full, "ascent")
     is_proved = is_complete and found.max_degree >= degree
     if certify.degree_rounds and fits and not is_proved and instance.n_nodes <= MOST_NODES:
         trees, target = PriceTrees(make_table(instance)), degree if is_complete else None
         ascent = effort(certify.degree_rounds, SHARE_OF_LINKS + SHARE_OF_DEGREE)
-        best = bound_degree(trees, degree, ascent, target=target)
-        if best.least > found.max_degree:
-            found = replace(found, max_degree=best.least, max_degree_by="ascent")
-        support = min(found.support_with_degree, min(best.most_joins, full) / full)
-        found = replace(found, support_with_degree=support, degree_rounds=best.rounds)
+        best = _repeatable(bound_degree(trees, degree, ascent, target=target), target, certify)
+        if best is not None:
+            found = _with_degree(found, best, full)
     small = count_entries(instance) <= MOST_PROGRAM_ENTRIES
     if certify.program_rounds and small and is_complete and found.edges < n_links:
         from meshwright.overlay.bounds.program import bound_by_program
@@ -161,6 +159,26 @@ def _ascend(
         found = replace(found, program_rounds=best.rounds)
         if best.least > found.edges:
             found = replace(found, edges=best.least, edges_by="program")
+    return found
+
+
+def _repeatable(best: PriceBound, target: int | None, certify: Certify) -> PriceBound | None:
+    """Return what an ascent found, with at least one round: no rounds would mean no ascent.
+
+    An ascent that ended by itself before its first round ends there again. None if the clock may
+    have ended it: nobody could repeat that.
+    """
+    if not best.rounds and certify.seconds is not None and (target is None or best.least < target):
+        return None
+    return replace(best, rounds=max(best.rounds, 1))
+
+
+def _with_degree(found: Bounds, best: PriceBound, full: int) -> Bounds:
+    """Return the bounds with what prices say about the maximum degree."""
+    support = min(found.support_with_degree, min(best.most_joins, full) / full)
+    found = replace(found, support_with_degree=support, degree_rounds=best.rounds)
+    if best.least > found.max_degree:
+        found = replace(found, max_degree=best.least, max_degree_by="ascent")
     return found
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from meshwright.model.instance import Instance
 from meshwright.model.kernels.components import Components, new_components, new_counters
 from meshwright.overlay.bounds.kernels import row_trees as kernel
-from meshwright.runtime.arrays import Longs
+from meshwright.runtime.arrays import Longs, Words
 from meshwright.runtime.threads import in_parts
 
+WORD_COST = 2  # positions that are walked over in the time of one word of 64 topics
 UNIT = 1 << 40  # a whole price: sums of shares, rounded down, stay exact in Python's numbers
 
 
@@ -47,12 +48,27 @@ def tree_histogram(
 def pick_here(c: Components, picks: kernel.Picks) -> None:
     """Pick the partners of one round on all processors of this machine."""
     sizes = np.diff(c.indptr)
+    words = topic_words(c)
 
     def work(first: int, last: int) -> None:
         counts = new_counters(len(sizes), int(sizes.max(initial=0)))
-        kernel.pick_partners(c, picks, counts, first, last)
+        if words is None:
+            kernel.pick_partners(c, picks, counts, first, last)
+        else:
+            kernel.pick_partners_by_words(c, picks, counts, words, first, last)
 
     in_parts(work, len(sizes))
+
+
+def topic_words(c: Components) -> Words | None:
+    """Return a bit for each topic of each node, or None where walks over the topics are quicker."""
+    n_nodes, n_words = len(c.indptr) - 1, -(-len(c.open_count) // 64)
+    positions = int((np.diff(c.topic_ptr).astype(np.float64) ** 2).sum())
+    if WORD_COST * n_nodes * n_nodes * n_words > positions:
+        return None
+    words = np.zeros((n_nodes, n_words), np.uint64)
+    kernel.write_words(c, words)
+    return words
 
 
 def links_by_histogram(histogram: Longs) -> int:

@@ -187,7 +187,8 @@ def settle(run, rows, scratch, u):
 def find_in_rows(run, rows, scratch):
     """Return the (key, code) of the best pair of the rows, or (0, 0) if there is none.
 
-    Return (ROWS_DUE, 0) if many rows are due: several threads can scan them.
+    Return (ROWS_DUE, 0) if many rows are due: several threads can scan them. Writes `rows` and
+    `scratch`: rows that come up with an old key are scanned again.
     """
     degree, keys, codes, used = run.degree, rows.key, rows.code, rows.used
     heap, heap_key, heap_code = rows.heap, rows.heap_key, rows.heap_code

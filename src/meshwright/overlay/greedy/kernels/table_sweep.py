@@ -178,7 +178,10 @@ def sort_first(level, size):
 
 @kernel
 def find_in_table(run, table, sweep):
-    """Return the (key, code) of the best pair of the table, or (0, 0) if there is none."""
+    """Return the (key, code) of the best pair of the table, or (0, 0) if there is none.
+
+    Writes `sweep`: how far the search has come.
+    """
     state, degree = sweep.state, run.degree
     while True:
         gain = state[GAIN]
