@@ -47,6 +47,32 @@ def overlay(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
     return row
 
 
+def refined_and_bound(given: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """Return the links of `refined` beside those of gm and minmax, and the bound on links.
+
+    `capped_edges` are those of `refined` within the maximum degree of minmax.
+    """
+    instance = instance_of(given["workload"], place)
+    gm, least_degree = design(instance, "gm"), design(instance, "minmax", certify=False)
+    limit = least_degree.max_degree
+    free, capped = (
+        design(instance, "refined", certify=False, rounds=given["rounds"], max_degree=most)
+        for most in (None, limit)
+    )
+    if not (free.connected and capped.connected):
+        raise AssertionError(f"refined is not complete on {given['workload']}")
+    assert gm.bounds is not None
+    return {
+        "subscriptions": instance.n_subscriptions,
+        "edges": free.n_edges,
+        "capped_edges": capped.n_edges,
+        "gm_edges": gm.n_edges,
+        "minmax_edges": least_degree.n_edges,
+        "max_degree": limit,
+        "bound": gm.bounds.edges,
+    }
+
+
 def _name(method: str) -> str:
     """Return the name by which `design` knows the method of a cell."""
     return method.removesuffix("-id").removesuffix("-printed")

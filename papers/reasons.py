@@ -70,6 +70,15 @@ EVEN_TIES = (
     "With ties by degree GM spreads its edges nearly as evenly as MinMax-ODA, with no more edges: "
     "with equally many topics a node the advantage lies in how GM breaks ties."
 )
+TAKEN_BACK = (
+    "A greedy method keeps every link that it has added. `refined` begins with such a plan, takes "
+    "links back and connects the topics anew (docs/methods/refined.md), for seconds instead of "
+    "milliseconds."
+)
+BOUNDED = (
+    "The paper bounds the worst case of all instances. Prices of pairs bound the instance at hand "
+    "(docs/certificates.md), and no overlay has fewer links than that."
+)
 LONGER_PATHS = "The price of ties by degree: without GM's hubs paths are as long as MinMax-ODA's."
 EQUAL_SIZES = (
     "Here every node has exactly s topics. Where each topic is wanted with probability s/|T|, so "

@@ -10,6 +10,7 @@ from papers import (
     disc12_literal,
     icdcs16,
     icde11,
+    refined_rows,
     ton11,
     ton11_each,
 )
@@ -24,6 +25,7 @@ PAPER_MODULES = (
     disc12_degrees,
     debs18,
     icde11,
+    refined_rows,
 )
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.id: experiment for module in PAPER_MODULES for experiment in module.EXPERIMENTS

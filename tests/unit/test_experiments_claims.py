@@ -27,6 +27,7 @@ from papers.family_claims import eighty_by_skew, gap_grows, topics_fall, trends
 from papers.findings import falling
 from papers.model import Finding
 from papers.partial_claims import alike_in_edges
+from papers.refined_rows import fewer, near_the_bound
 from papers.verdict import CLOSE, DIFFERS, HOLDS, Evidence, Point, verdict
 from papers.world_claims import (
     by_short_fingers,
@@ -344,3 +345,23 @@ def test_a_ratio_falls_where_each_step_does():
 
     assert judged(falls_with("workload_topics", "overhead")(rows(0.6, 0.5, 0.3))) == HOLDS
     assert judged(falls_with("workload_topics", "overhead")(rows(0.6, 0.3, 0.5))) == DIFFERS
+
+
+def test_fewer_links_are_told_as_a_share_and_judged_at_every_point():
+    def rows(*links: int) -> list[dict]:
+        return [{"size": i, "gm_edges": 100, "edges": count} for i, count in enumerate(links)]
+
+    find = fewer("size", "gm_edges", "edges")
+    assert find(rows(90, 80)).ours == "0.85 times as many; fewer at 2 of 2 points"
+    assert judged(find(rows(90, 80))) == HOLDS
+    assert judged(find(rows(140, 80))) == DIFFERS
+    assert find([]) is None
+
+
+def test_links_are_held_against_the_bound_where_they_are_farthest_from_it():
+    near = {"subscriptions": 1_000, "edges": 110, "bound": 100}
+    far = {"subscriptions": 1_000, "edges": 900, "bound": 100}
+    assert near_the_bound([near]).ours == "at most 1.10 times the bound"
+    assert judged(near_the_bound([near])) == HOLDS
+    assert judged(near_the_bound([near, far])) == DIFFERS
+    assert near_the_bound([]) is None

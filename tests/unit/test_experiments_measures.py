@@ -50,6 +50,16 @@ def test_ties_by_id_are_those_of_design():
     assert overlay_row("gm-id")["max_degree"] == found.max_degree
 
 
+def test_refined_is_measured_beside_gm_minmax_and_the_bound():
+    given = {"workload": SMALL, "method": "refined", "seed": 1, "rounds": 50}
+    row = measure_overlay.refined_and_bound(given, NOWHERE)
+    instance = instance_of(SMALL, NOWHERE)
+    within = design(instance, "minmax", certify=False)
+    capped = design(instance, "refined", max_degree=within.max_degree, rounds=50, certify=False)
+    assert row["bound"] <= row["edges"] <= row["gm_edges"] == design(instance, "gm").n_edges
+    assert row["capped_edges"] == capped.n_edges <= row["minmax_edges"] == within.n_edges
+
+
 @pytest.mark.parametrize("method", ["gm", "minmax", "cd2"])
 def test_the_diameter_is_that_of_networkx(method):
     instance = instance_of(SMALL, NOWHERE)
