@@ -90,6 +90,27 @@ def test_a_small_world_is_repaired(run):
     assert len(links("s1") & links("s2")) > len(links("s2")) / 2
 
 
+def test_an_overlay_that_survives_a_loss_still_does(spark, run):
+    assert run("w1", "-o", "k1", "--survive", "1")[0] == 0
+    code, out, err = run("w2", "-o", "k2", "--from", "k1")
+    assert (code, err) == (0, "")
+    assert "survives the loss of any one node" in out
+    assert "The price:" in out
+    manifest = open_dataset(Path("k2"), "overlay")
+    assert (manifest["parameters"]["survive"], manifest["n_not_surviving"]) == (1, 0)
+    assert manifest["n_edges"] >= manifest["bounds"]["edges"] > load_overlay("o1").n_edges / 2
+    assert len(links("k1") & links("k2")) > len(links("k2")) / 2
+    assert check(spark, "k2").findings == ()
+
+
+def test_a_small_world_is_repaired_within_moves(run):
+    assert run("w1", "-o", "s1", "-m", "sl")[0] == 0
+    assert run("w2", "-o", "s2", "--from", "s1", "--moves", "500")[0] == 0
+    code, _, err = run("w2", "-o", "s3", "--from", "s1", "--moves", "1")
+    assert code == 1
+    assert "moves is 1, and the ring and its fingers take" in err
+
+
 def test_an_overlay_of_an_unrelated_workload_is_refused_with_both_digests(run):
     code, out, err = run("other", "-o", "o2", "--from", "o1")
     assert (code, out) == (2, "")

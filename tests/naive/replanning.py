@@ -4,8 +4,11 @@ A workload is a dict from the name of a node to the topics it wants. Links are p
 smaller first, in the order they were added.
 """
 
-from tests.naive.limited import Rules, best_edge, lacking
-from tests.naive.overlays import components
+from math import inf
+
+from tests.naive.limited import Rules, best_edge, gain, lacking
+from tests.naive.overlays import components, degrees
+from tests.naive.survival import remaining, split_topics
 
 Link = tuple[str, str]
 Wants = dict[str, set[str]]
@@ -40,13 +43,22 @@ def changed_topics(before: Wants, after: Wants) -> set[str]:
     return {t for t in both if members(before, t) != members(after, t)}
 
 
-def mend(before: Wants, links: list[Link], after: Wants, rules: Rules, ties: str = "degree"):
+def mend(
+    before: Wants,
+    links: list[Link],
+    after: Wants,
+    rules: Rules,
+    ties: str = "degree",
+    survive: int = 0,
+):
     """Return the old links that stay and the new ones, in order: join, then drop near changes."""
     kept = [link for link in links if set(link) <= set(after)]
     near = {v for v in after if after[v] != before.get(v, set())}
     near |= {v for link in links if not set(link) <= set(after) for v in link if v in after}
     topics = changed_topics(before, after)
     within = {v: wanted & topics for v, wanted in after.items()}
+    if survive:
+        within, after = remaining(within, survive), remaining(after, survive)
     made = list(kept)
     while (best := best_edge(within, rules, made, ties)) is not None:
         made.append(best[-2:])
@@ -60,6 +72,92 @@ def mend(before: Wants, links: list[Link], after: Wants, rules: Rules, ties: str
     return [link for link in made if link in kept], [link for link in made if link not in kept]
 
 
+def relink(wants: Wants, rules: Rules, links: list[Link], node):
+    """Return other links of a node, no more than it has, or None: the best links come first."""
+    made = [link for link in links if node not in link]
+    left = len(links) - len(made) + 1
+    if not rules.leaves and not covers(wants, rules, links, node):
+        return None
+    order = in_order(wants, rules, made, node)
+    while missing(wants, rules, made) > 0:
+        best, left = best_partner(wants, rules, made, node, order), left - 1
+        if best is None or left == 0:
+            return None
+        made.append(best)
+    return made if set(made) != set(links) else None
+
+
+def covers(wants: Wants, rules: Rules, links: list[Link], node) -> bool:
+    """Return whether as many partners as now have all topics of a node, the best chosen first."""
+    made = [link for link in links if node not in link]
+    left = {t for v in set(wants) - {node} for t in wants[v] & wants[node]}
+    order = by_topics({v: wants[v] & left for v in wants if v != node}, wants)
+    for _ in range(len(links) - len(made)):
+        keys = [
+            (-len(wants[v] & left), order.index(v), v)
+            for v in order
+            if wants[v] & left and rules.admit(made, *sorted((node, v)))
+        ]
+        if keys:
+            left -= wants[min(keys)[-1]]
+    return not left
+
+
+def by_topics(joined: Wants, wants: Wants) -> list:
+    """Return nodes in the order of the first topic that they join: small topics come first."""
+
+    def first(v):
+        sizes = [(sum(t in wanted for wanted in wants.values()), t) for t in joined[v]]
+        return min(sizes)
+
+    return sorted((v for v in joined if joined[v]), key=lambda v: (first(v), v))
+
+
+def in_order(wants: Wants, rules: Rules, made: list[Link], node) -> list:
+    """Return the nodes whose links with a node join something, in the order of preference."""
+    joined = {}
+    for other in set(wants) - {node}:
+        link = tuple(sorted((node, other)))
+        joined[other] = {
+            t
+            for t in wants[node] & wants[other]
+            if lacking(wants, rules, [*made, link], t) < lacking(wants, rules, made, t)
+        }
+    return by_topics(joined, wants)
+
+
+def relieve(wants: Wants, rules: Rules, links: list[Link], node, busy):
+    """Return the links with one of a node moved away from a busy neighbour, or None.
+
+    The new partner has at least two links less than the busy one.
+    """
+    made = [link for link in links if set(link) != {node, busy}]
+    most = degrees(wants, made)[busy] - 1
+    if missing(wants, rules, made) == 0:
+        return made
+    order = in_order(wants, rules, made, node)
+    best = best_partner(wants, rules, made, node, order, most)
+    if best is None or missing(wants, rules, [*made, best]) > 0:
+        return None
+    return [*made, best]
+
+
+def best_partner(
+    wants: Wants, rules: Rules, made: list[Link], node, order: list, most: float = inf
+) -> Link | None:
+    """Return the link of a node that makes the most joins, None if none makes any.
+
+    Of equals the partner that comes first in the order. `most` are the links that it may have.
+    """
+    degree, keys = degrees(wants, made), []
+    for place, other in enumerate(order):
+        link = tuple(sorted((node, other)))
+        joins = gain(wants, rules, made, *link)
+        if joins and degree[other] <= most and rules.admit(made, *link) and link not in made:
+            keys.append((-joins, place, link))
+    return min(keys)[-1] if keys else None
+
+
 def missing(wants: Wants, rules: Rules, links: list[Link]) -> int:
     """Count the joins that all topics lack."""
     return sum(lacking(wants, rules, links, t) for t in all_topics(wants))
@@ -68,6 +166,21 @@ def missing(wants: Wants, rules: Rules, links: list[Link]) -> int:
 def is_connected(wants: Wants, links: list[Link], topic: str) -> bool:
     """Return whether the links join all who want a topic."""
     return components(wants, links, topic) <= 1
+
+
+def endangered_on_the_way(
+    before: Wants, after: Wants, links: list[Link], steps: list[tuple], survive: int
+) -> list:
+    """Return the topics that some losses would split at some step, old or new members counting."""
+    there, found = [tuple(sorted(link)) for link in links], []
+    n_added = sum(action == "add" for action, _, _ in steps)
+    for number, (action, u, v) in enumerate(steps, 1):
+        (there.append if action == "add" else there.remove)(tuple(sorted((u, v))))
+        if number <= n_added:
+            found += split_topics(before, there, survive)
+        if number >= n_added:
+            found += split_topics(after, there, survive)
+    return found
 
 
 def split_on_the_way(before: Wants, after: Wants, links: list[Link], steps: list[tuple]) -> list:

@@ -14,6 +14,7 @@ from meshwright.overlay.replanning import mend
 from meshwright.smallworld import churn
 from tests.naive import replanning as naive
 from tests.naive.limited import Rules
+from tests.naive.survival import split_topics
 from tests.strategies import draws
 
 SOME = draws(40)
@@ -89,6 +90,39 @@ def test_joining_and_dropping_equal_their_naive_twin(wants, events, ties):
     kept, new = naive.mend(wants, named(before.edge_list(names=True)), after, Rules(), ties)
     assert named(got.overlay.edge_list(names=True)) == kept + new
     assert (named(got.added), got.n_kept) == (new, len(kept))
+
+
+@SOME
+@given(wants=WANTS, events=EVENTS, survive=st.sampled_from([1, 2]))
+def test_surviving_overlays_are_mended_as_their_naive_twin_does_it(wants, events, survive):
+    found, after = possible(wants, events)
+    assume(set(wants) & set(after))
+    before = design(workload(wants), "gm", survive=survive, certify=False)
+    got = mw.replan(before, changes_of(found), rounds=0)
+    links = named(before.edge_list(names=True))
+    kept, new = naive.mend(wants, links, after, Rules(), survive=survive)
+    assert named(got.overlay.edge_list(names=True)) == kept + new
+    assert (named(got.added), got.n_kept) == (new, len(kept))
+
+
+@SOME
+@given(
+    wants=WANTS,
+    events=EVENTS,
+    survive=st.sampled_from([1, 2]),
+    method=st.sampled_from(["gm", "minmax", "refined"]),
+)
+def test_surviving_overlays_survive_at_every_step(wants, events, survive, method):
+    found, after = possible(wants, events)
+    assume(set(wants) & set(after) and not any(kind == "crash" for kind, *_ in found))
+    options = {"rounds": 20} if method == "refined" else {}
+    before = design(workload(wants), method, survive=survive, certify=False, **options)
+    got = mw.replan(before, changes_of(found))
+    links = named(before.edge_list(names=True))
+    assert naive.endangered_on_the_way(wants, after, links, got.steps, survive) == []
+    assert split_topics(after, named(got.overlay.edge_list(names=True)), survive) == set()
+    assert got.unjoined == ()
+    assert got.overlay.parameters["survive"] == survive
 
 
 @SOME

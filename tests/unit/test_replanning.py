@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import meshwright as mw
+from meshwright.errors import InfeasibleError
 from meshwright.model.changes import apply_changes
+from meshwright.model.small_world import violations
 from meshwright.overlay import design
 
 PAIRS = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y")]
@@ -95,6 +97,21 @@ def test_minmax_raises_its_degree_only_where_it_must():
     assert (after.connected, after.max_degree) == (True, 2)
 
 
+def test_links_move_away_from_a_busy_node_that_wants_less():
+    pairs = [(v, "x") for v in "abcdef"] + [("a", "y"), ("a", "z")]
+    before = design(mw.Instance.from_pairs(pairs), ties="id", certify=False)
+    assert before.max_degree == 5
+    changes = [mw.Unsubscribe("a", "y"), mw.Unsubscribe("a", "z")]
+    kept = mw.replan(before, changes)
+    assert kept.overlay.parameters["most_links"] == 2.5  # three quarters of two thirds are gone
+    assert kept.steps == ()  # no neighbour of it changed
+    after = mw.replan(before, [*changes, *(mw.Subscribe(v, f"own/{v}") for v in "bcdef")])
+    assert (after.overlay.connected, after.overlay.max_degree) == (True, 3)
+    assert (after.overlay.n_edges, len(after.added)) == (5, 2)
+    still = mw.replan(kept.overlay, [mw.Subscribe("a", "y")]).overlay
+    assert still.parameters["most_links"] == 2.5
+
+
 def test_filters_are_expanded_again():
     before = design(mw.Instance.from_pairs([("a", "x/1"), ("b", "x/1")]), certify=False)
     after = mw.replan(before, [mw.Join("log", ["x/+"]), mw.Subscribe("a", "x/2")]).overlay
@@ -176,16 +193,14 @@ def test_what_replan_cannot_do_is_refused():
         mw.replan(overlay("star"), [])
     with pytest.raises(mw.InputError, match="moves is -1; give a whole number, 0 or more"):
         mw.replan(overlay(), [], moves=-1)
-    with pytest.raises(mw.InputError, match="a small world knows no moves"):
-        mw.replan(overlay("sl"), [], moves=1)
+    with pytest.raises(mw.InputError, match="a small world knows no limits"):
+        mw.replan(overlay("sl"), [], limits=[{"node": "a", "max_degree": 1}])
     with pytest.raises(mw.InputError, match="replan takes an Overlay; got 'O1'"):
         mw.replan("O1", [])
     flags = np.array([True, True, True, False])
     leafy = design(mw.Instance.from_pairs(PAIRS), carries=flags, certify=False)
     with pytest.raises(mw.InputError, match="designed with `carries`"):
         mw.replan(leafy, [])
-    with pytest.raises(mw.InputError, match="survives 1 losses, and replan keeps topics connected"):
-        mw.replan(overlay(survive=1), [])
     with pytest.raises(mw.InputError, match="all nodes are gone"):
         mw.replan(overlay("sl"), [mw.Leave(v) for v in "abc"])
 
@@ -196,3 +211,26 @@ def test_an_overlay_without_nodes_can_grow():
     assert (empty.n_edges, empty.instance.n_nodes) == (0, 0)
     after = mw.replan(empty, [mw.Join("p", ["x"]), mw.Join("q", ["x"])])
     assert after.added == (("p", "q"),)
+
+
+def ring_of_20(method="l"):
+    pairs = [(f"n{i:02}", f"t{(i * k) % 7}") for i in range(20) for k in (1, 2, 3)]
+    return design(mw.Instance.from_pairs(pairs), method, certify=False)
+
+
+@pytest.mark.parametrize("method", ["sl", "l", "s", "none"])
+def test_a_small_world_moves_fewer_links_where_it_must(method):
+    world = ring_of_20(method)
+    changes = [mw.Leave("n07"), mw.Leave("n13"), mw.Join("n11b", ["t1", "t2"])]
+    there = {*world.instance.node_names, "n11b"} - {"n07", "n13"}
+
+    def moves_of(found):
+        return len(found.added) + sum(there.issuperset(link) for link in found.removed)
+
+    free = mw.replan(world, changes)
+    assert mw.replan(world, changes, moves=moves_of(free)).steps == free.steps
+    within = mw.replan(world, changes, moves=moves_of(free) - 1)
+    assert moves_of(within) < moves_of(free)
+    assert violations(within.overlay.ring, within.overlay.fingers, sorted(there)) == []
+    with pytest.raises(InfeasibleError, match=r"moves is 0, and .* take \d+ to repair"):
+        mw.replan(world, changes, moves=0)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
 
 MOST_TOPICS = 10  # listed on the terminal; the manifest has all
+PRICE = ("links_without", "max_degree_without")  # what survival costs, found with a fresh design
 TAKEN = ("limits", "links", "assume_publishers", "certify_seconds")  # options that go with --from
 
 
@@ -57,7 +58,7 @@ def replan_from(job: Job, workload: Path, start: Path, moves: int | None, method
     with progress.step(f"designing with {before.method}, to compare"):
         fresh = design_anew(found.overlay, instance, progress.update)
     with progress.step("computing bounds"):
-        overlay = certified(found.overlay, seconds)
+        overlay = certified(found.overlay, seconds, fresh)
     facts = {"replanned": replan_facts(found, before, fresh, start) | {"most_moves": moves}}
     tables = {"steps": steps_table(found)}
     return write_overlay(overlay, job.out, workload, force=job.force, facts=facts, tables=tables)
@@ -81,12 +82,13 @@ def design_anew(mended: Overlay, workload: Instance, on_progress: Any) -> Overla
         links=mended.links,
         assume_publishers=mended.parameters.get("assume_publishers"),
         publishers_as=mended.parameters.get("publishers_as"),
+        survive=mended.parameters.get("survive"),
         **own,
     )
 
 
-def certified(overlay: Overlay, seconds: float | None) -> Overlay:
-    """Return the overlay with its bounds."""
+def certified(overlay: Overlay, seconds: float | None, fresh: Overlay) -> Overlay:
+    """Return the overlay with its bounds, and with what a fresh design says of survival's price."""
     from dataclasses import replace
 
     from meshwright.overlay.bounds import Certify, find_bounds
@@ -97,8 +99,11 @@ def certified(overlay: Overlay, seconds: float | None) -> Overlay:
         find_bounds,
         restrictions=restrictions_of(overlay.carries, overlay.limits, overlay.links),
         certify=effort,
+        survive=overlay.parameters.get("survive") or 0,
     )
-    return replace(overlay, bounds=find(overlay.instance, overlay.edges))
+    price = {k: v for k, v in fresh.parameters.items() if k in PRICE}
+    bounds = find(overlay.instance, overlay.edges)
+    return replace(overlay, bounds=bounds, parameters={**overlay.parameters, **price})
 
 
 def replan_facts(found: Replan, before: Overlay, fresh: Overlay, start: Path) -> dict[str, Any]:

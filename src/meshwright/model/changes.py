@@ -8,6 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,9 @@ from meshwright.errors import InputError
 from meshwright.model.instance import Instance, check_name, row_pointers
 from meshwright.model.names import NumberedNames
 from meshwright.model.publications import Publications
-from meshwright.runtime.arrays import Bools, Ints, Longs
-from meshwright.storage.digest import unpack
+from meshwright.runtime.arrays import Ints, Longs
+
+LOOKUPS_FOR_TABLE = 8  # looking up one name of 8 costs about as much as a table of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +99,33 @@ def apply_changes(workload: Instance, changes: Iterable[Change]) -> Instance:
     before, names = workload, (_tuple(workload.node_names), _tuple(workload.topic_names))
     if names[0] is not workload.node_names or names[1] is not workload.topic_names:
         workload = replace(workload, node_names=names[0], topic_names=names[1])
-    wanted, published = _Sets(workload, _rows_wanted), _Sets(workload, _rows_published)
+    made = workload.publications
+    wanted = _Pairs(workload, workload.indptr, workload.topics)
+    pointers = row_pointers(made.nodes, workload.n_nodes) if len(made) else None
+    published = _Pairs(workload, pointers, made.topics)
     known = _Known(workload.node_names)
     for change in changes:
         _apply(change, known, wanted, published)
-    if not known.changed and not wanted.rows and not published.rows:
+    if not known.changed and not wanted.changed and not published.changed:
         return before
     return _rebuilt(workload, known, wanted, published)
 
 
-def _apply(change: Change, known: _Known, wanted: _Sets, published: _Sets) -> None:
+def _apply(change: Change, known: _Known, wanted: _Pairs, published: _Pairs) -> None:
     """Apply one change to what is known of nodes, subscriptions and publications."""
     match change:
         case Join(node, topics, publishes):
             known.add(node)
-            for sets, names in ((wanted, topics), (published, publishes)):
+            for pairs, names in ((wanted, topics), (published, publishes)):
                 if isinstance(names, str):
                     raise InputError(f"the topics of {node!r} are several names; got {names!r}.")
-                sets.rows[node] = set(names)
-                for name in sets.rows[node]:
+                pairs.added[node] = set(names)
+                for name in pairs.added[node]:
                     check_name(name)
         case Leave(node) | Crash(node):
             known.remove(node)
-            wanted.rows[node] = published.rows[node] = set()
+            wanted.clear(node)
+            published.clear(node)
         case Subscribe(node, topic):
             known.require(node)
             wanted.add(node, topic, "wants")
@@ -167,44 +174,57 @@ class _Known:
             )
 
 
-class _Sets:
-    """The topics that nodes want, or publish: those of the nodes that changed, by name."""
+class _Pairs:
+    """The topics that nodes want, or publish: those before, and what came and went, by name."""
 
-    def __init__(self, workload: Instance, rows_of: Callable[[Instance, int], Ints]) -> None:
-        self._workload = workload
-        self._rows_of = rows_of
-        self.rows: dict[str, set[str]] = {}
+    def __init__(self, workload: Instance, indptr: Longs | None, topics: Ints) -> None:
+        self.names, self.topic_names = workload.node_names, workload.topic_names
+        self.indptr = np.zeros(len(self.names) + 1, np.int64) if indptr is None else indptr
+        self.topics = topics
+        self.added: dict[str, set[str]] = {}
+        self.removed: dict[str, set[str]] = {}  # topics of before
+        self.cleared: set[str] = set()  # nodes without any topic of before
 
-    def _row(self, node: str) -> set[str]:
-        if node not in self.rows:
-            ids = self._rows_of(self._workload, find_name(self._workload.node_names, node))
-            names = self._workload.topic_names
-            self.rows[node] = {names[t] for t in ids.tolist()}
-        return self.rows[node]
+    @property
+    def changed(self) -> bool:
+        return bool(self.cleared) or any(map(len, (*self.added.values(), *self.removed.values())))
+
+    def slot(self, node: str, topic: str) -> int:
+        """Return the slot of a pair among those before, or -1."""
+        v, t = find_name(self.names, node), find_name(self.topic_names, topic)
+        if v < 0 or t < 0:
+            return -1
+        first, last = int(self.indptr[v]), int(self.indptr[v + 1])
+        at = first + int(np.searchsorted(self.topics[first:last], t))
+        return at if at < last and self.topics[at] == t else -1
+
+    def has(self, node: str, topic: str) -> bool:
+        check_name(topic)
+        if topic in self.added.get(node, ()):
+            return True
+        is_gone = node in self.cleared or topic in self.removed.get(node, ())
+        return not is_gone and self.slot(node, topic) >= 0
 
     def add(self, node: str, topic: str, verb: str) -> None:
-        check_name(topic)
-        row = self._row(node)
-        if topic in row:
+        if self.has(node, topic):
             raise InputError(f"{node!r} {verb} {topic!r} already.")
-        row.add(topic)
+        if topic in self.removed.get(node, ()):
+            self.removed[node].remove(topic)
+        else:
+            self.added.setdefault(node, set()).add(topic)
 
     def remove(self, node: str, topic: str, verb: str) -> None:
-        check_name(topic)
-        row = self._row(node)
-        if topic not in row:
+        if not self.has(node, topic):
             raise InputError(f"{node!r} does not {verb} {topic!r}.")
-        row.remove(topic)
+        if topic in self.added.get(node, ()):
+            self.added[node].remove(topic)
+        else:
+            self.removed.setdefault(node, set()).add(topic)
 
-
-def _rows_wanted(workload: Instance, node: int) -> Ints:
-    return workload.topics_of(node)
-
-
-def _rows_published(workload: Instance, node: int) -> Ints:
-    made = workload.publications
-    first, last = np.searchsorted(made.nodes, [node, node + 1])
-    return made.topics[first:last]
+    def clear(self, node: str) -> None:
+        self.added.pop(node, None)
+        self.removed.pop(node, None)
+        self.cleared.add(node)
 
 
 def _tuple(names: Sequence[str]) -> Sequence[str]:
@@ -219,80 +239,124 @@ def find_name(names: Sequence[str], name: str) -> int:
 
 
 class _Rows(NamedTuple):
-    """Pairs of nodes and topics as codes of new ids: those of other nodes, and of changed ones."""
+    """The topics of all nodes in a new numbering, row by row, and where those of old pairs went."""
 
-    stay: Longs  # rising
-    goes: Bools  # of all pairs before, whether the node changed
-    went: Longs  # the pairs of these nodes before; negative if the node is gone
-    come: Longs  # rising, their pairs now
+    indptr: Longs  # int64[nodes now + 1]
+    topics: Ints  # rising within a node
+    source: Longs  # int64[n], which old pair each one is, -1 for a new one; int64[0] if not asked
+    lost: Ints  # topics of pairs that went
 
 
-def _rebuilt(workload: Instance, known: _Known, wanted: _Sets, published: _Sets) -> Instance:
-    """Return the workload with other rows for the nodes that changed."""
+def _rebuilt(workload: Instance, known: _Known, wanted: _Pairs, published: _Pairs) -> Instance:
+    """Return the workload with the pairs that came, and without those that went."""
     old_nodes, old_topics = workload.node_names, workload.topic_names
     nodes = merged_names(
         old_nodes,
         add=[n for n, there in known.changed.items() if there],
         remove=[n for n, there in known.changed.items() if not there],
     )
-    rows = (*wanted.rows.values(), *published.rows.values())
-    topics = merged_names(old_topics, add={t for row in rows for t in row}, remove=())
+    new = {t for pairs in (wanted, published) for row in pairs.added.values() for t in row}
+    topics = merged_names(old_topics, add=new, remove=())
     places = match_names(old_nodes, nodes), match_names(old_topics, topics)
     made = workload.publications
-    used, lost = np.zeros((2, len(topics)), np.bool_)
-    found: list[_Rows] = []
-    for sets, of_nodes, of_topics in (
-        (wanted, workload.nodes, workload.topics),
-        (published, made.nodes, made.topics),
-    ):
-        is_changed = np.zeros(workload.n_nodes, np.bool_)
-        is_changed[[v for v in (find_name(old_nodes, n) for n in sets.rows) if v >= 0]] = True
-        goes = is_changed[of_nodes]
-        now = places[1][of_topics]
-        codes = (places[0][of_nodes] << 32) | now  # rise: so do the names
-        come = _codes(sets.rows, nodes, topics)
-        used[now[~goes]] = used[come & 0xFFFFFFFF] = True
-        lost[now[goes]] = True
-        found.append(_Rows(codes[~goes], goes, codes[goes], come))
-    dropped = lost & ~used
-    renumber = np.arange(len(topics))
+    subscribed = _spliced(wanted, places, (nodes, topics))
+    if not len(made) and not any(published.added.values()):
+        topics, renumber = _used_names(topics, [subscribed])
+        now = subscribed.topics if renumber is None else renumber[subscribed.topics]
+        return Instance(nodes, topics, subscribed.indptr, now)
+    spoken = _spliced(published, places, (nodes, topics), with_source=True)
+    topics, renumber = _used_names(topics, [subscribed, spoken])
+    now_wanted, now_published = (rows.topics for rows in (subscribed, spoken))
+    if renumber is not None:
+        now_wanted, now_published = renumber[now_wanted], renumber[now_published]
+    publishers = np.repeat(np.arange(len(nodes), dtype=np.int32), np.diff(spoken.indptr))
+    rates, sizes = (np.append(v, np.nan)[spoken.source] for v in (made.rates, made.sizes))
+    publications = Publications(publishers, now_published, rates, sizes)
+    return Instance(nodes, topics, subscribed.indptr, now_wanted, publications)
+
+
+def _spliced(
+    pairs: _Pairs,
+    places: tuple[Longs, Longs],
+    names: tuple[Sequence[str], Sequence[str]],
+    *,
+    with_source: bool = False,
+) -> _Rows:
+    """Return the rows of topics after changes; those of all other nodes are copied as they are.
+
+    `places` are the new ids of nodes and topics, `names` the new names.
+    """
+    nodes, topic_now = places
+    gone, added = _gone_slots(pairs)
+    stays = np.delete(np.arange(len(pairs.topics)), gone) if with_source else np.zeros(0, np.int64)
+    kept = np.delete(pairs.topics, gone) if len(gone) else pairs.topics
+    lost = pairs.topics[gone]
+    if len(topic_now) and topic_now[-1] != len(topic_now) - 1:  # they rise: the same numbers else
+        kept, lost = (topic_now[ids].astype(np.int32) for ids in (kept, lost))
+    sizes = np.diff(pairs.indptr)
+    np.subtract.at(sizes, np.searchsorted(pairs.indptr, gone, side="right") - 1, 1)
+    now = np.zeros(len(names[0]) + 1, np.int64)
+    now[nodes[nodes >= 0] + 1] = sizes[nodes >= 0]
+    first = np.cumsum(now)
+    find = _finder(names[1], sum(map(len, added.values())))
+    at: list[Longs] = [np.zeros(0, np.int64)]
+    new: list[Ints] = [np.zeros(0, np.int32)]
+    for name in sorted(added):
+        v = find_name(names[0], name)
+        row = np.array(sorted(map(find, added[name])), np.int32)
+        places_in_row: Longs = np.searchsorted(kept[first[v] : first[v + 1]], row)
+        at.append(first[v] + places_in_row)
+        new.append(row)
+        now[v + 1] += len(row)
+    if len(at) > 1:
+        where = np.concatenate(at)
+        kept = np.insert(kept, where, np.concatenate(new))
+        stays = np.insert(stays, where, -1) if with_source else stays
+    return _Rows(np.cumsum(now), kept, stays, lost)
+
+
+def _gone_slots(pairs: _Pairs) -> tuple[Longs, dict[str, set[str]]]:
+    """Return the slots of the pairs that went, and the topics that came, node by node.
+
+    A node that left and joined again keeps the pairs that it had before.
+    """
+    gone: list[int] = []
+    added = {node: row for node, row in pairs.added.items() if row}
+    for node in pairs.cleared:
+        v = find_name(pairs.names, node)
+        if v < 0:
+            continue
+        row, again = range(pairs.indptr[v], pairs.indptr[v + 1]), added.pop(node, set())
+        had = {pairs.topic_names[pairs.topics[slot]]: slot for slot in row}
+        gone += [slot for topic, slot in had.items() if topic not in again]
+        if again - had.keys():
+            added[node] = again - had.keys()
+    gone += [pairs.slot(node, topic) for node, row in pairs.removed.items() for topic in row]
+    return np.array(sorted(gone), np.int64), added
+
+
+def _finder(names: Sequence[str], n_wanted: int) -> Callable[[str], int]:
+    """Return a function from a name that is there to its id; a table pays off for many names."""
+    if LOOKUPS_FOR_TABLE * n_wanted < len(names):
+        return partial(bisect_left, names)
+    return {name: i for i, name in enumerate(names)}.__getitem__
+
+
+def _used_names(topics: Sequence[str], rows: Sequence[_Rows]) -> tuple[Sequence[str], Ints | None]:
+    """Return the names without topics that nobody has any more, and their new numbers.
+
+    A topic that nobody had before stays. The numbers are None if no topic is dropped.
+    """
+    dropped = np.zeros(len(topics), np.bool_)
+    for each in rows:
+        dropped[each.lost] = True
     if dropped.any():
-        gone = set(np.flatnonzero(dropped).tolist())
-        topics = tuple(name for t, name in enumerate(topics) if t not in gone)
-        renumber = np.cumsum(~dropped) - 1
-    subscribed = found[0]
-    at = np.searchsorted(subscribed.stay, subscribed.come)
-    node, topic = unpack(np.insert(subscribed.stay, at, subscribed.come))
-    return Instance(
-        nodes,
-        topics,
-        row_pointers(node, len(nodes)),
-        renumber[topic].astype(np.int32),
-        _publications(made, found[1], renumber),
-    )
-
-
-def _publications(made: Publications, rows: _Rows, renumber: Longs) -> Publications:
-    """Return the publications with others for the nodes that changed; known rates stay."""
-    before = dict(zip(rows.went.tolist(), np.flatnonzero(rows.goes).tolist(), strict=True))
-    both = np.concatenate((rows.stay, rows.come))
-    order = np.argsort(both, kind="stable")
-    nodes, topics = unpack(both[order])
-    known = [before.get(pair, -1) for pair in rows.come.tolist()]
-    rates, sizes = (
-        np.concatenate((values[~rows.goes], np.append(values, np.nan)[known]))[order]
-        for values in (made.rates, made.sizes)
-    )
-    return Publications(nodes, renumber[topics].astype(np.int32), rates, sizes)
-
-
-def _codes(rows: dict[str, set[str]], nodes: Sequence[str], topics: Sequence[str]) -> Longs:
-    pairs = [
-        (find_name(nodes, node) << 32) | find_name(topics, topic)
-        for node, row in rows.items()
-        for topic in row
-    ]
-    return np.sort(np.array(pairs, np.int64))
+        for each in rows:
+            dropped[each.topics] = False
+    if not dropped.any():
+        return topics, None
+    kept = tuple(compress(topics, (~dropped).tolist()))
+    return kept, (np.cumsum(~dropped) - 1).astype(np.int32)
 
 
 def merged_names(
@@ -303,7 +367,12 @@ def merged_names(
     gone = {name for name in remove if find_name(names, name) >= 0}
     if not new and not gone:
         return names
-    return tuple(sorted({*names, *new} - gone))
+    merged = list(names)
+    for name in gone:
+        merged.pop(bisect_left(merged, name))
+    merged.extend(new)
+    merged.sort()  # quick: all but the new ones are in order
+    return tuple(merged)
 
 
 def match_names(before: Sequence[str], after: Sequence[str]) -> Longs:
@@ -316,5 +385,5 @@ def match_names(before: Sequence[str], after: Sequence[str]) -> Longs:
     """
     if before is after:
         return np.arange(len(before), dtype=np.int64)
-    ids = {name: i for i, name in enumerate(after)}
-    return np.array([ids.get(name, -1) for name in before], np.int64).reshape(-1)
+    ids = dict(zip(after, range(len(after)), strict=True))
+    return np.fromiter(map(ids.get, before, repeat(-1)), np.int64, len(before))

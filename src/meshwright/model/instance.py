@@ -290,7 +290,7 @@ def frozen(array: npt.NDArray[Any], dtype: type, what: str) -> npt.NDArray[Any]:
     if not np.issubdtype(array.dtype, np.integer) and len(array):
         raise InputError(f"{what} must be integers; got an array of {array.dtype}.")
     copy: npt.NDArray[Any] = np.array(array, dtype=dtype)
-    if not np.array_equal(copy, array):
+    if array.dtype != copy.dtype and not np.array_equal(copy, array):
         raise InputError(f"{what} must fit {np.dtype(dtype).name}; they reach {array.max()}.")
     copy.flags.writeable = False
     return copy

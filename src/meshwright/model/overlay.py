@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance, frozen
+from meshwright.model.interests import Interests
 from meshwright.model.limits import Limits, Links
 from meshwright.runtime.arrays import Bools, Floats, Ints, Longs
 from meshwright.storage.digest import pack
@@ -227,16 +228,18 @@ def count_joins(instance: Instance, carries: Bools | None = None) -> int:
     if carries is not None:
         has_carrier = np.bincount(topics[carries], minlength=instance.n_topics) > 0
         topics = topics[has_carrier[topics]]
-    return len(topics) - int(np.count_nonzero(np.bincount(topics, minlength=1)))
+    is_wanted = np.zeros(instance.n_topics, np.bool_)
+    is_wanted[topics] = True
+    return len(topics) - int(np.count_nonzero(is_wanted))
 
 
-def gains_of(instance: Instance, edges: Ints, carries: Bools | None = None) -> Ints:
+def gains_of(instance: Interests, edges: Ints, carries: Bools | None = None) -> Ints:
     """Return the gain of each edge when they are added in this order."""
     return _joined(instance, edges, carries)[2]
 
 
 def _joined(
-    instance: Instance, edges: Ints, carries: Bools | None = None
+    instance: Interests, edges: Ints, carries: Bools | None = None
 ) -> tuple[Components, SplitTopics | None, Ints]:
     """Return the Components that the edges leave, how leaves split topics, and the gains."""
     from meshwright.model.kernels.components import join_all, new_components

@@ -50,8 +50,7 @@ class Publications:
     @classmethod
     def none(cls) -> Publications:
         """Return no publications: nothing is known about who publishes."""
-        ids, values = np.empty(0, np.int32), np.empty(0, np.float64)
-        return cls(ids, ids, values, values)
+        return _NONE
 
     @classmethod
     def of_table(cls, rows: pa.Table) -> Publications:
@@ -111,3 +110,7 @@ class Publications:
         )
         mean = np.where(n_rows == 1, size[first], mean)  # not rounded
         return cls(*unpack(distinct), summed, np.where(n_sized > 0, mean, np.nan))
+
+
+_NO_IDS, _NO_VALUES = np.empty(0, np.int32), np.empty(0, np.float64)
+_NONE = Publications(_NO_IDS, _NO_IDS, _NO_VALUES, _NO_VALUES)

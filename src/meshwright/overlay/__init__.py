@@ -160,9 +160,6 @@ def design(
             rules.check_possible(target, obeyed)
         engine = rules.restricted_engine(obeyed)
     options: dict[str, Any] = {} if engine is None else {"engine": engine}
-    if METHODS[method].searches:
-        rules.refuse_costs(method, restricted)
-        options = {"restrictions": obeyed}
     if average_degree is not None:
         parameters["max_edges"] = _budget(average_degree * instance.n_nodes / 2)
     if budget_ratio is not None:
@@ -170,6 +167,9 @@ def design(
         complete = complete_limits(instance, budget_counts, **options)
         for name in _budget_names(method, equal_edges=equal_edges):
             parameters[name] = _budget(budget_ratio * complete[name])
+    if METHODS[method].searches:
+        rules.refuse_costs(method, restricted)
+        options = {"restrictions": obeyed}
     parameters = fill_parameters(method, parameters)
     if METHODS[method].reports_progress:
         options["on_progress"] = on_progress
@@ -260,9 +260,10 @@ def check_request(
 
 
 def complete_limits(instance: Instance, counts: str, **options: Any) -> dict[str, int]:
-    """Return the links and the maximum degree of the complete overlay by `minmax`.
+    """Return the number of links and the maximum degree of an overlay that `minmax` designs here.
 
-    `counts` is one of `BUDGET_COUNTS`; with ``all``, links of gain 0 count in both numbers.
+    `options` are those of the greedy methods. `counts` is one of `BUDGET_COUNTS`; with ``all``,
+    links of gain 0 count in both numbers.
     """
     idle = counts == "all"
     edges, _ = METHODS["minmax"].load()(instance, idle_edges=idle, **options)

@@ -24,7 +24,7 @@ from meshwright.overlay.bounds import Certify, find_bounds
 from meshwright.overlay.dataset import designed_for, is_small_world, world_findings
 from meshwright.overlay.dependence import Failing, Losses, find_dependence
 from meshwright.overlay.greedy.rule import Restrictions
-from meshwright.overlay.kernels.dependence import TOPICS, count_lost
+from meshwright.overlay.kernels import dependence as kernel
 from meshwright.overlay.kernels.topics import topic_costs
 from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
 from meshwright.overlay.losses import named_splits, survival_facts
@@ -33,7 +33,7 @@ from meshwright.overlay.restricted import restrictions_of
 from meshwright.overlay.topics import evaluate_range
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.runtime.progress import Progress, no_progress
-from meshwright.runtime.tasks import Batches, numbers_in, received, ship
+from meshwright.runtime.tasks import Batches, numbers_in, received, ship, task_file
 from meshwright.runtime.threads import cut
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, scratch_beside
 
@@ -45,7 +45,6 @@ MEASURES = (  # of the manifest, by their names in an Evaluation
     *("n_edges", "average_degree", "max_degree", "median_degree"),
     *("support", "connected", "n_disconnected"),
 )
-LOSS_COLUMNS = ("node", *Losses._fields)
 COLUMNS = ("topic", "components", "largest", "diameter_low", "diameter_high", "splitting")  # int
 
 
@@ -174,7 +173,7 @@ def _evaluate(
     cuts = cut(topic_costs(graph), part)
     n_parts, schema = len(cuts) - 1, ", ".join(f"{name} int" for name in COLUMNS)
     with scratch_beside(target) as scratch:
-        shipped = scratch / "sub-overlays"
+        shipped, costs = scratch / "sub-overlays", scratch / "losses"
         ship(shipped, failing)
 
         def search(batches: Batches) -> Batches:
@@ -182,24 +181,18 @@ def _evaluate(
                 first, last = int(cuts[number]), int(cuts[number + 1])
                 here = received(shipped)
                 rows = evaluate_range(here.graph, first, last)
-                splitting = count_lost(*here, first, last)[1]
+                lost, splitting = kernel.count_lost(*here, first, last)
+                nodes = np.flatnonzero(lost[kernel.TOPICS])
+                with task_file(costs, f"{number}.npy") as draft, draft.open("wb") as file:
+                    np.save(file, np.vstack((nodes, lost[:, nodes])))
                 columns = np.column_stack((np.arange(first, last), rows, splitting))
                 yield _batch(columns.astype(np.int32).T, COLUMNS)
 
-        def lose(batches: Batches) -> Batches:
-            for number in numbers_in(batches):
-                lost = count_lost(*received(shipped), int(cuts[number]), int(cuts[number + 1]))[0]
-                nodes = np.flatnonzero(lost[TOPICS])
-                yield _batch((nodes, *lost[:, nodes]), LOSS_COLUMNS)
-
-        tasks = spark.range(0, n_parts, 1, n_parts)
-        table = tasks.mapInArrow(search, schema).toArrow()
-        schema = ", ".join(f"{name} bigint" for name in LOSS_COLUMNS)
-        lost = tasks.mapInArrow(lose, schema).toArrow()
-    nodes, n_nodes = lost.column("node").to_numpy(), len(graph.owned_ptr) - 1
-    total = [np.zeros(n_nodes, np.int64) for _ in Losses._fields]
-    for name, sums in zip(Losses._fields, total, strict=True):
-        np.add.at(sums, nodes, lost.column(name).to_numpy())
+        table = spark.range(0, n_parts, 1, n_parts).mapInArrow(search, schema).toArrow()
+        total = np.zeros((len(Losses._fields), len(graph.owned_ptr) - 1), np.int64)
+        for file in costs.glob("*.npy"):
+            nodes, *lost = np.load(file)
+            total[:, nodes] += lost
     found = {name: table.sort_by("topic").column(name).to_numpy() for name in COLUMNS}
     return found, Losses(*total)
 

@@ -126,13 +126,17 @@ def keep_needed(
     return kept, gains_of(instance, kept, carries), facts[0] if facts else {}
 
 
-def topics_split(overlay: Overlay, survive: int) -> list[str]:
-    """Return the topics that the loss of at most `survive` nodes would split, by name."""
+def topics_apart(overlay: Overlay, survive: int) -> Longs:
+    """Return the topics that the loss of at most `survive` nodes would split."""
     found = after_losses(overlay.instance, survive, Restrictions(carries=overlay.carries))
     carries = found.restrictions.carries
     apart = replace(overlay, instance=found.instance, carries=carries, _components=[]).components
-    topics = np.unique(found.losses[apart > 1, 0])
-    return [overlay.instance.topic_names[t] for t in topics.tolist()]
+    return np.unique(found.losses[apart > 1, 0]).astype(np.int64)
+
+
+def topics_split(overlay: Overlay, survive: int) -> list[str]:
+    """Return the topics that the loss of at most `survive` nodes would split, by name."""
+    return [overlay.instance.topic_names[t] for t in topics_apart(overlay, survive).tolist()]
 
 
 def survival_facts(overlay: Overlay) -> dict[str, Any]:

@@ -119,10 +119,14 @@ def neighbour(world: SmallWorld, instance: Instance, ring: Ints, row: Ints) -> i
     return int(np.argmax(with_new + np.roll(with_new, -1) - lost))
 
 
-def repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) -> SmallWorld:
+def repaired(
+    world: SmallWorld, instance: Instance, ring: Ints, moved: Longs, *, thrifty: bool = False
+) -> SmallWorld:
     """Return the world on another ring.
 
-    `moved` is int64[n before]: where each old position is now, EMPTY if its node left.
+    `moved` is int64[n before]: where each old position is now, EMPTY if its node left. If
+    `thrifty`, a finger that is picked again follows a link that is there, where one leads into its
+    phase: the nearest.
     """
     n = instance.n_nodes
     nearest, behind = phase_bounds(n)
@@ -134,6 +138,8 @@ def repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) ->
     inside = (distance >= nearest[:n_phases]) & (distance < behind[:n_phases])
     kept = np.where((leads_to != EMPTY) & inside, leads_to, EMPTY)
     slots[moved[stay], :n_phases] = kept
+    if thrifty:
+        _follow_links(slots, moved[world.positions[world.edges]])
     if world.method in FINGERS_BY_GAIN:
         fill = world.parameters.get("fill", "interest")  # as before there was a choice
         slots = filled(instance, ring, slots, fill, _seed(world))
@@ -141,6 +147,25 @@ def repaired(world: SmallWorld, instance: Instance, ring: Ints, moved: Longs) ->
         kind = world.parameters.get("fingers", "chord")
         slots = np.where(slots == EMPTY, plain_fingers(n, kind, _seed(world)), slots)
     return _next(world, instance, ring, slots)
+
+
+def _follow_links(slots: Ints, links: Longs) -> None:
+    """Fill empty slots with links between positions, and with those of the ring. Writes `slots`.
+
+    A link of a node that left has EMPTY at an end.
+    """
+    n = len(slots)
+    here = np.arange(n, dtype=np.int64)
+    both = np.concatenate((links, np.column_stack((here, (here + 1) % n))))
+    both = both[(both != EMPTY).all(axis=1) & (both[:, 0] != both[:, 1])]
+    start, end = np.concatenate((both, both[:, ::-1])).T
+    distance = (end - start) % n
+    phase = np.frexp(distance)[1] - 1  # 2^phase <= distance < 2^(phase + 1)
+    order = np.argsort(-distance, kind="stable")  # the nearest is written last
+    found = np.full_like(slots, EMPTY)
+    found[start[order], phase[order]] = end[order]
+    is_empty = slots == EMPTY
+    slots[is_empty] = found[is_empty]
 
 
 def _rewired(world: SmallWorld, instance: Instance) -> SmallWorld:

@@ -6,16 +6,16 @@ fingers are picked again once, where they must be.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from meshwright.errors import InputError
+from meshwright.errors import InfeasibleError, InputError
 from meshwright.model.changes import match_names
 from meshwright.model.instance import Instance
 from meshwright.model.small_world import SmallWorld
-from meshwright.overlay.replanning import Replan, next_parameters
+from meshwright.overlay.replanning import Link, Replan, next_parameters
 from meshwright.overlay.replanning.matching import check_related, find_changes
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.smallworld import churn
@@ -28,14 +28,19 @@ def replan_world(
     instance: Instance,
     assumed: str = "subscribers",
     *,
+    moves: int | None = None,
     crashed: Collection[str] = (),
 ) -> Replan:
     """Return the small world for another instance, with the changes of links.
 
     `instance` is what to design for, `assumed` who publishes (`make_demand`).
     Ring and fingers stay where they can (`meshwright.smallworld.churn`). Subscriptions of nodes
-    that stay change neither. Cost: that of one event of `churn`, and one walk over the
-    subscriptions for each node that joins.
+    that stay change neither. If that takes more than `moves` links to add and remove, those of
+    nodes that are gone apart, new fingers follow links that are there where they can. A ring and
+    its fingers are whole or nothing: raise InfeasibleError if these are still too many.
+
+    Cost: that of one event of `churn`, and one walk over the subscriptions for each node that
+    joins.
 
     Examples
     --------
@@ -51,9 +56,23 @@ def replan_world(
     places = match_names(world.instance.node_names, instance.node_names)
     check_related(world, instance, places)
     ring, moved = _moved_ring(world, instance, places)
-    after = churn.repaired(world, instance, ring, moved)
-    after = replace(after, parameters=next_parameters(world, instance, assumed))
-    return _changes(world, after, places, crashed)
+    parameters = next_parameters(world, instance, assumed)
+    for thrifty in (False, True):
+        after = churn.repaired(world, instance, ring, moved, thrifty=thrifty)
+        found = _changes(world, replace(after, parameters=parameters), places, crashed)
+        n_moves = len(found.added) + _count_staying(found.removed, instance)
+        if moves is None or n_moves <= moves:
+            return found
+    raise InfeasibleError(
+        f"moves is {moves}, and the ring and its fingers take {n_moves:,} to repair; a small world "
+        f"cannot be left in between. Allow {n_moves:,}, or replan in smaller batches of changes."
+    )
+
+
+def _count_staying(links: Iterable[Link], instance: Instance) -> int:
+    """Return how many links are between nodes that are still there."""
+    names = set(instance.node_names)
+    return sum(names.issuperset(link) for link in links)
 
 
 def _moved_ring(world: SmallWorld, instance: Instance, places: Longs) -> tuple[Ints, Longs]:

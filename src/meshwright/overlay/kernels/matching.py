@@ -8,7 +8,7 @@ from meshwright.runtime.arrays import Bools, Ints, Longs
 from meshwright.runtime.compile import kernel
 
 
-class Interests(NamedTuple):
+class Taking(NamedTuple):
     """Who takes part in what, and who carries it."""
 
     indptr: Longs  # int64[n_nodes + 1]
@@ -40,6 +40,10 @@ def mark_changes(before, now, places, changes):
         if u >= 0:
             i, end_i = before.indptr[u], before.indptr[u + 1]
         j, end_j = now.indptr[v], now.indptr[v + 1]
+        if len(before.carries) == 0 and len(now.carries) == 0:  # most rows are as they were
+            while i < end_i and j < end_j and places.topic_now[before.topics[i]] == now.topics[j]:
+                i += 1
+                j += 1
         while i < end_i or j < end_j:
             old = np.int64(-1)
             if i < end_i:
@@ -67,21 +71,46 @@ def mark_changes(before, now, places, changes):
 
 
 @kernel
-def count_part(indptr, topics, number, pointers):
-    """Write to `pointers` where the chosen topics of each node begin; number >= 0: it is chosen."""
+def count_wanted(topics, is_wanted):
+    """Return how many topics somebody wants. Marks them in `is_wanted`, where none is before."""
     count = 0
-    for u in range(len(indptr) - 1):
-        pointers[u] = count
-        for slot in range(indptr[u], indptr[u + 1]):
-            count += number[topics[slot]] >= 0
-    pointers[len(indptr) - 1] = count
+    for k in range(len(topics)):
+        count += not is_wanted[topics[k]]
+        is_wanted[topics[k]] = True
+    return count
+
+
+@kernel
+def mark_topics(indptr, topics, nodes, chosen):
+    """Mark the topics of some nodes. Writes `chosen`."""
+    for k in range(len(nodes)):
+        for slot in range(indptr[nodes[k]], indptr[nodes[k] + 1]):
+            chosen[topics[slot]] = True
+
+
+@kernel
+def mark_common(indptr, topics, edges, chosen):
+    """Mark the common topics of the nodes of each edge. Writes `chosen`."""
+    for k in range(len(edges)):
+        u, v = edges[k, 0], edges[k, 1]
+        i, j = indptr[u], indptr[v]
+        while i < indptr[u + 1] and j < indptr[v + 1]:
+            a, b = topics[i], topics[j]
+            if a == b:
+                chosen[a] = True
+            i += a <= b
+            j += b <= a
 
 
 @kernel
 def copy_part(topics, number, part, slots):
-    """Write the chosen topics, by their numbers, to `part`, and their slots to `slots`."""
+    """Write the chosen topics (number >= 0), by their numbers, to `part`; return how many.
+
+    Their slots go to `slots`.
+    """
     to = 0
     for slot in range(len(topics)):
         if number[topics[slot]] >= 0:
             part[to], slots[to] = number[topics[slot]], slot
             to += 1
+    return to

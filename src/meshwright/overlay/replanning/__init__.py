@@ -27,8 +27,10 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.model.instance import Instance
-from meshwright.model.overlay import Overlay
+from meshwright.model.overlay import Overlay, gains_of
 from meshwright.overlay import restricted as rules
+from meshwright.overlay.kernels.matching import mark_common
+from meshwright.overlay.losses import topics_split
 from meshwright.overlay.replanning.joining import join_topics
 from meshwright.overlay.replanning.matching import Matched, match_overlay, part_of
 from meshwright.overlay.replanning.nearby import Settled, improve
@@ -36,7 +38,8 @@ from meshwright.runtime.arrays import Bools, Ints
 from meshwright.runtime.compile import Stopwatch
 
 MENDED = ("gm", "minmax", "low", "refined", "exact")  # methods whose overlays can be mended
-FACTS = ("rounds", "interrupted", "proved_links")  # parameters that are facts of an old search
+# Parameters that are facts of an old search, or of a design without survival beside it.
+FACTS = ("rounds", "interrupted", "proved_links", "links_without", "max_degree_without")
 Link = tuple[str, str]
 
 
@@ -74,7 +77,10 @@ class Replan:
 
     @property
     def unjoined(self) -> tuple[str, ...]:
-        """The topics whose subscribers are not all joined."""
+        """The topics whose subscribers are not all joined, or not after a loss to survive."""
+        survive = self.overlay.parameters.get("survive")
+        if survive:
+            return tuple(topics_split(self.overlay, survive))
         names = self.overlay.instance.topic_names
         return tuple(names[t] for t in np.flatnonzero(self.overlay.components > 1).tolist())
 
@@ -121,7 +127,8 @@ def mend(
     _check(before, moves)
     matched = match_overlay(before, instance, limits=limits, links=links)
     made = matched.edges
-    dirty, whole = part_of(instance, matched.dirty), matched.restrictions
+    whole = matched.restrictions
+    dirty = part_of(instance, matched.dirty, whole.carries, matched.survive)
     joined = join_topics(before, dirty, made, whole, most=moves)
     near = _near(matched, joined.edges, instance.n_nodes)
     left = None if moves is None else moves - len(joined.edges)
@@ -133,7 +140,7 @@ def mend(
         edges,
         gains,
         before.method,
-        next_parameters(before, instance, assumed),
+        next_parameters(before, instance, assumed) | {"most_links": matched.most_links},
         before.seed,
         seconds=watch.seconds,
         carries=whole.carries,
@@ -158,11 +165,6 @@ def _check(before: Overlay, moves: int | None) -> None:
         raise InputError(
             f"an overlay by {before.method} cannot be replanned; one by {', '.join(MENDED)} or a "
             "small world can. Design it anew."
-        )
-    if before.parameters.get("survive"):
-        raise InputError(
-            f"the overlay survives {before.parameters['survive']} losses, and replan keeps topics "
-            "connected, no more. Design it anew with --survive."
         )
     check_moves(moves)
 
@@ -190,14 +192,15 @@ def _gains(before: Overlay, matched: Matched, edges: Ints, is_old: Bools) -> Int
     """
     instance, old = matched.instance, before.instance
     changed = matched.dirty.copy()
-    for u, v in matched.edges[~is_old].tolist():
-        changed[np.intersect1d(instance.topics_of(u), instance.topics_of(v))] = True
-    now = part_of(instance, changed)
-    gains: Ints = now.gains(edges, matched.restrictions.carries)
+    mark_common(instance.indptr, instance.topics, matched.edges[~is_old], changed)
+    carries = matched.restrictions.carries
+    if 2 * np.count_nonzero(changed) > len(changed):  # then two parts are more than the whole
+        return gains_of(instance, edges, carries)
+    gains = part_of(instance, changed, carries).gains(edges)
     place = matched.topics
     changed_before = np.ones(old.n_topics, np.bool_)
     changed_before[place >= 0] = changed[place[place >= 0]]
-    then = part_of(old, changed_before).gains(before.edges, before.carries)
+    then = part_of(old, changed_before, before.carries).gains(before.edges)
     n_old = int(np.count_nonzero(is_old))
     stay = matched.at[is_old]
     gains[:n_old] += before.gains[stay] - then[stay]

@@ -35,11 +35,10 @@ from meshwright.runtime.arrays import Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """The links that join topics, and what is left apart."""
+    """The links that join topics, and whether they join all."""
 
     edges: Ints  # int32[n, 2], in the order added
-    components: Ints  # int32[topics of the part], with these links
-    topics: Ints  # the topics of the part
+    is_whole: bool  # whether they join all topics of the part
 
 
 def join_topics(
@@ -49,7 +48,7 @@ def join_topics(
 
     `made` are the links that are there, `restrictions` those of the whole instance.
     """
-    instance, carries = part.instance, part.flags(restrictions.carries)
+    instance, carries = part.instance, part.carries
     interests, split = (instance.indptr, instance.topics, instance.n_topics), None
     if carries is None:
         components = new_components(*interests)
@@ -68,7 +67,7 @@ def join_topics(
                 break
     edges = np.sort(run.edges[: run.counts[N_EDGES]], axis=1)
     found = components.open_count if split is None else components_of_topics(components, split)
-    return Joined(edges, found[: instance.n_topics], part.topics.astype(np.int32))
+    return Joined(edges, is_whole=not (found[: instance.n_topics] > 1).any())
 
 
 def _new_run(
