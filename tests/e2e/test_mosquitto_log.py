@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from meshwright.model.instance import Instance
+from meshwright.runtime.progress import no_progress
+from meshwright.workload.files import find_sources
 from meshwright.workload.ingest import ingest
+from meshwright.workload.log_files import follow_logs
 
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH)
@@ -107,6 +110,8 @@ def test_the_log_of_a_real_broker_becomes_its_subscriptions(spark, tmp_path, kin
     manifest = ingest(spark, [str(tmp_path / "edge-7.log")], tmp_path / "w")
     assert pairs_of(tmp_path / "w") == {("edge-7", topic) for topic in TOPICS}
     assert manifest["n_rejected"] == 0
+    sources, _ = find_sources([str(tmp_path / "edge-7.log")], None)
+    assert follow_logs(sources, no_progress())["edge-7"].wanted == TOPICS
 
 
 def test_each_log_of_several_real_brokers_is_a_node(spark, tmp_path):

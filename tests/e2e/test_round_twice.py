@@ -91,6 +91,9 @@ def test_a_plan_from_the_logs_of_a_mesh_shrinks_with_its_clients(spark, tmp_path
         wait_until(everyone_got_x, "a message over the links")
         at_a.leave()  # its session stays
         at_c.leave()
+        # A broker that is stopped before it has read a DISCONNECT logs no end of that session.
+        wait_until(lambda: "sensor a disconnected" in (logs / "a.log").read_text(), "the end of a")
+        wait_until(lambda: "panel c disconnected" in (logs / "c.log").read_text(), "the end of c")
     assert "mesh." in "".join(log.read_text() for log in logs.iterdir())  # bridges did subscribe
 
     manifest = ingest(spark, [str(logs / "*.log")], tmp_path / "w")

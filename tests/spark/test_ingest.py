@@ -13,8 +13,8 @@ import pytest
 from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import Instance
 from meshwright.storage import open_dataset
+from meshwright.workload import coded, names
 from meshwright.workload import ingest as stage
-from meshwright.workload import names
 from meshwright.workload.ingest import ingest
 from meshwright.workload.names import LONGEST_NAME, refuse_too_many
 from tests.datasets import read_table
@@ -805,6 +805,19 @@ def test_names_are_checked_and_sorted_alike_wherever_they_are_numbered(spark, he
     assert found[0][0][2] == 3
 
 
+def test_odd_names_get_the_same_ids_by_codes_and_by_joins(spark, here, monkeypatch):
+    odd = ["caf\u00e9", "cafe\u0301", "Z", "a", "\u00fc", "\ud7ff", "\U0001f600", "\uffee", "a b"]
+    rows = [(name, f"t/{other}") for name in odd for other in odd[:3]]
+    found = []
+    for n_bytes in (coded.MOST_BYTES, 0):
+        monkeypatch.setattr(coded, "MOST_BYTES", n_bytes)
+        manifest = ingest_one(spark, csv(MANY + rows), force=True)
+        facts = [manifest[name] for name in ("digest", "n_duplicates", "n_rejected")]
+        found.append((facts, list(Instance.load("w").node_names)))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 7 + len(odd) - 1  # both ways to write the e are one name
+
+
 def test_ingest_refuses_more_names_than_ids_and_writes_nothing(spark, here, monkeypatch):
     monkeypatch.setattr(names, "MOST_IDS", 2)
     with pytest.raises(InputError, match=r"3 nodes are more than int32 ids can number \(2\)"):
@@ -849,11 +862,23 @@ def test_names_that_share_every_key_are_an_error(spark, here, monkeypatch, numbe
     for module in (names, stage):
         monkeypatch.setattr(module, "name_key", colliding_until(names.SALTS))
     with pytest.raises(SparkError, match="names share a 64-bit key under 8 salts"):
-        ingest_one(spark, csv(MANY))
+        ingest_one(spark, f"{csv(MANY)}n,\n")
 
 
+@pytest.mark.parametrize("way", ["coded", "coded in small segments", "on Spark"])
 @pytest.mark.parametrize("undirected", [False, True])
-def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undirected):
+def test_the_digest_does_not_depend_on_partitions(
+    spark, here, monkeypatch, request, undirected, way
+):
+    if way == "on Spark":
+        monkeypatch.setattr(coded, "MOST_BYTES", 0)
+    if way == "coded in small segments":
+        monkeypatch.setattr(coded, "MERGE_BYTES", 1000)
+        monkeypatch.setattr(coded, "SEGMENT_ROWS", 1)
+        batch_rows = "spark.sql.execution.arrow.maxRecordsPerBatch"
+        before = spark.conf.get(batch_rows)
+        request.addfinalizer(lambda: spark.conf.set(batch_rows, before))
+        spark.conf.set(batch_rows, "400")
     monkeypatch.setattr(names, "HERE_ROWS", -1)
     monkeypatch.setattr(names, "HERE_BYTES", 0)
     monkeypatch.setattr(names, "PARTITION_NAMES", 50)  # or small inputs have one part
@@ -877,5 +902,6 @@ def test_the_digest_does_not_depend_on_partitions(spark, here, monkeypatch, undi
 
 
 def test_names_joined_by_shuffle_give_the_same_digest(spark, here, monkeypatch):
+    monkeypatch.setattr(coded, "MOST_BYTES", 0)
     monkeypatch.setattr(names, "BROADCAST_NAMES", 0)
     assert ingest_one(spark, csv(MANY))["digest"] == Instance.from_pairs(MANY).digest

@@ -186,5 +186,5 @@ def test_times_that_make_no_sense_are_refused(here, options, message):
 
 def test_times_belong_to_logs(here):
     Path("s.csv").write_text("node,topic\na,x\n")
-    with pytest.raises(InputError, match="--since, --until and --at belong to Mosquitto logs"):
+    with pytest.raises(InputError, match="--since, --until and --at belong to logs"):
         Request(["s.csv"], since="5").parts()

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from meshwright.cli import add_group, app, show
 from meshwright.cli.content import WithContent, generate_content
+from meshwright.cli.follow import follow_logs
 from meshwright.cli.options import (
     Job,
     Json,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
 
+MOST_NAMES = 10  # of brokers that want nothing
 DIRECTED_HELP = "Edges: in `a b`, a subscribes to b / both subscribe to each other."
 Nodes = Annotated[int, Option(help="How many nodes.")]
 Topics = Annotated[int, Option(help="How many topics.")]
@@ -58,7 +60,8 @@ def ingest(
         None, help="Files, globs, or a directory of Parquet parts."
     ),
     format: str | None = Option(
-        None, help="csv, tsv, jsonl, parquet, edges or mosquitto-log. [default: by file name]"
+        None,
+        help="csv, tsv, jsonl, parquet, edges, mosquitto-log or mesh-log. [default: by file name]",
     ),
     node: str | None = Option(None, help="Column of the node; in a Mosquitto log, the broker."),
     topic: str | None = Option(None, help="Column of the topic."),
@@ -71,27 +74,38 @@ def ingest(
     rate: str | None = Option(None, help="Publications: column of messages per second."),
     bytes: str | None = Option(None, help="Publications: column of the mean message size."),
     since: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: all that was wanted at some time after this."
+        None, metavar="TIME", help="Logs: all that was wanted at some time after this."
     ),
-    until: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: ignore what happened after this."
-    ),
+    until: str | None = Option(None, metavar="TIME", help="Logs: ignore what happened after this."),
     at: str | None = Option(
-        None, metavar="TIME", help="Mosquitto log: what was wanted at this time. [default: its end]"
+        None, metavar="TIME", help="Logs: what was wanted at this time. [default: its end]"
     ),
     max_rejected: float = Option(
         0.01, min=0, max=1, help="The largest share of invalid rows to skip."
     ),
     max_line: MaxLine = 2**20,
+    follow: bool = Option(
+        False, "--follow", help="Keep the workload current while logs arrive in a directory."
+    ),
+    interval: float | None = Option(
+        None, help="With --follow: seconds between two versions. [default: 60]"
+    ),
+    once: bool = Option(False, "--once", help="With --follow: read what is there, and end."),
 ) -> None:
     """Read who wants and who publishes what, as a workload."""
     from meshwright.workload import ingest as stage
     from meshwright.workload.files import expected_rows
     from meshwright.workload.request import Request
 
-    parts = Request(**job.options()).parts()  # complain before Spark starts
+    if follow:
+        follow_logs(job)
+        return
+    if once or interval is not None:
+        raise InputError("--interval and --once belong to --follow; leave them out.")
+    options = job.options("follow", "interval", "once")
+    parts = Request(**options).parts()  # complain before Spark starts
     n_rows = sum(expected_rows(part.files) for part in parts)
-    manifest = job.on_spark(stage.ingest, stage.N_STEPS, n_rows=n_rows, **job.options())
+    manifest = job.on_spark(stage.ingest, stage.N_STEPS, n_rows=n_rows, **options)
     job.print(manifest, print_workload)
     show.warn_of_topics(job.out)
 
@@ -250,9 +264,12 @@ def print_workload(out: Path, manifest: Manifest) -> None:
         facts["no record in"] = ", ".join(map(repr, without))
     show.print_facts(f"workload {out}", facts)
     if log and not n_published:
+        is_mesh = manifest["parameters"]["format"] == "mesh-log"
+        advice = "" if is_mesh else "Set `log_type debug` in mosquitto.conf, or give "
         print(
-            "publishers are unknown: the logs hold no publish line. Set `log_type debug` in "
-            "mosquitto.conf, or give them with --publications FILE"
+            "publishers are unknown: the logs hold no "
+            + ("counts of messages. Give " if is_mesh else "publish line. " + advice)
+            + "them with --publications FILE"
         )
 
 
@@ -265,12 +282,16 @@ def facts_of_log(log: dict[str, Any], without_subscriptions: list[str]) -> dict[
         facts["messages"] = f"{log['n_messages']:,} of own clients"
     if log["n_relayed"]:
         facts["relayed"] = f"{log['n_relayed']:,} messages that bridges of a mesh brought, left out"
+    if log["n_unnamed"]:
+        facts["not named"] = f"{log['n_unnamed']:,} messages whose topics the log does not name"
     if log["skipped"]:
         facts["left out"] = f"subscriptions: {in_words(log['skipped'])}"
     if log["in_doubt"]:
         facts["in doubt"] = f"subscriptions, kept: {in_words(log['in_doubt'])}"
     if without_subscriptions:
-        facts["want nothing"] = ", ".join(map(repr, without_subscriptions))
+        listed = ", ".join(map(repr, without_subscriptions[:MOST_NAMES]))
+        n_more = len(without_subscriptions) - MOST_NAMES
+        facts["want nothing"] = listed + (f" and {n_more:,} more" if n_more > 0 else "")
     return facts
 
 

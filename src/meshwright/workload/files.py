@@ -18,7 +18,8 @@ from meshwright.runtime.progress import Progress
 from meshwright.storage.manifest import FILE as MANIFEST_FILE
 from meshwright.storage.store import DAMAGED
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "edges", "mosquitto-log", "mesh-log")
+LOGS = ("mosquitto-log", "mesh-log")
 ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -29,7 +30,10 @@ ENDINGS = {
     ".edges": "edges",
     ".edgelist": "edges",
     ".log": "mosquitto-log",
+    ".meshlog": "mesh-log",
 }
+OPEN = ".open"  # behind the name of a mesh log to which the planner writes
+MESH_LOGS = ("*.meshlog", f"*.meshlog{OPEN}", "*.meshlog.gz")
 # What logrotate puts behind the name of a log: .1 is newer than .2, or a date, and perhaps .gz.
 ROTATION = r"(?:\.([0-9]{1,3})|[.-]([0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-]?[0-9]{2,6})?))(?:\.gz)?"
 ROTATED = re.compile(rf"\.log{ROTATION}$", re.IGNORECASE)
@@ -69,18 +73,35 @@ class Source:
 def link_hidden(sources: Sequence[Source], place: Path) -> list[Source]:
     """Return the sources so that Spark reads them all, with links made in a directory.
 
-    Spark skips files whose name begins with ``_`` or a dot, without a word.
+    Spark skips files whose name begins with ``_`` or a dot, without a word. Of a mesh log that
+    grows there is a copy of its complete lines: Spark may read a file more than once.
     """
     found = []
     for number, source in enumerate(sources):
         name = Path(source.path).name
-        if name.startswith(("_", ".")):
+        if name.endswith(OPEN):
+            place.mkdir(exist_ok=True)
+            copy = place / f"{number}-{name.removesuffix(OPEN)}"
+            copy.write_bytes(_complete_lines(source))
+            source = replace(source, link=str(copy))
+        elif name.startswith(("_", ".")):
             link = place / f"{number}-{name}"  # the ending says how the file is compressed
             place.mkdir(exist_ok=True)
             link.symlink_to(source.path)
             source = replace(source, link=str(link))
         found.append(source)
     return found
+
+
+def _complete_lines(source: Source) -> bytes:
+    """Return the complete lines of a file that grows; its writer may have just renamed it."""
+    for path in (source.path, source.path.removesuffix(OPEN)):
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            continue
+        return data[: data.rfind(b"\n") + 1]
+    raise InputError(f"'{source.shown}' was there a moment ago and is gone. Run this again.")
 
 
 def find_sources(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:
@@ -124,7 +145,7 @@ def _not_text(source: Source) -> str | None:
     """Return what keeps a file from being read line by line, as far as its beginning shows."""
     name = Path(source.path).name
     try:
-        with _unpacked(source) as (file, _):
+        with unpacked(source) as (file, _):
             head = file.read(HEAD)
     except InputError as error:
         return str(error)
@@ -153,9 +174,9 @@ def refuse_long_lines(
         raise InputError(f"max_line is {max_line}; give {least:,} to {most:,} bytes.")
     if format == "parquet":
         return
-    sizes, total = [Path(source.path).stat().st_size for source in sources], 0
+    sizes, total = [Path(source.link or source.path).stat().st_size for source in sources], 0
     for i, source in enumerate(sources):
-        with _unpacked(source) as (file, raw):
+        with unpacked(source) as (file, raw):
             n_lines, block = 0, b""
             while len(block := block + file.read(max_line + 1 - len(block))) > max_line:
                 end = block.rfind(b"\n") + 1
@@ -184,7 +205,7 @@ def first_lines(sources: Sequence[Source], max_line: int = MAX_LINE) -> dict[str
 
 
 def _first_line(source: Source, max_line: int) -> str:
-    with _unpacked(source) as (file, _):
+    with unpacked(source) as (file, _):
         for number, line in enumerate(iter(lambda: file.readline(max_line + 1), b""), 1):
             if len(line) > max_line and not line.endswith(b"\n"):
                 raise _long_line(source, number, max_line)
@@ -206,10 +227,10 @@ def parquet_columns(source: Source) -> list[str]:
 
 
 @contextmanager
-def _unpacked(source: Source) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+def unpacked(source: Source) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Open a file; yield its text and its bytes on disk. Raise InputError if it is damaged."""
     try:
-        with Path(source.path).open("rb") as raw:
+        with Path(source.link or source.path).open("rb") as raw:
             text = gzip.GzipFile(fileobj=raw) if source.path.endswith(".gz") else raw
             yield cast("BinaryIO", text), raw
     except (OSError, EOFError, zlib.error) as error:
@@ -246,25 +267,29 @@ def _expand(text: str, complaints: list[str], format: str | None) -> list[Source
         complaints.append(f"'{text}' does not exist and matches no file. Check the path.")
     found: list[Source] = []
     for path in paths:
-        files = _files_of(path, complaints) if path.is_dir() else [path]
+        files = _files_of(path, complaints, format) if path.is_dir() else [path]
         # Spark names files by paths without `..`. Only the directory is resolved: the name of a
         # log is that of its broker, whatever it is a link to.
         found += [
             Source(str(file), str(file.parent.resolve() / file.name))
             for file in files
-            if _readable(file, complaints, may_be_empty=_kind(file, format) == "mosquitto-log")
+            if _readable(file, complaints, may_be_empty=_kind(file, format) in LOGS)
         ]
     return found
 
 
-def _files_of(directory: Path, complaints: list[str]) -> list[Path]:
-    """Return the Parquet parts of a directory, as Spark writes them."""
+def _files_of(directory: Path, complaints: list[str], format: str | None) -> list[Path]:
+    """Return the Parquet parts of a directory, as Spark writes them, or the files of a mesh log."""
     if (directory / MANIFEST_FILE).is_file():
         complaints.append(
             f"'{directory}' is a Meshwright dataset already. Use it as it is: "
             f"meshwright stats {directory}"
         )
         return []
+    if format in (None, "mesh-log"):
+        logs = sorted(path for ending in MESH_LOGS for path in directory.glob(ending))
+        if logs:
+            return logs
     parts = sorted(p for p in directory.glob("*.parquet") if not p.name.startswith(("_", ".")))
     if not parts:
         complaints.append(
@@ -278,7 +303,8 @@ def _kind(path: Path, format: str | None) -> str | None:
     """Return the format of a file: as given, or by its name."""
     if format is None and ROTATED.search(path.name):
         return "mosquitto-log"
-    return format or ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
+    name = path.name.removesuffix(".gz").removesuffix(OPEN)
+    return format or ENDINGS.get(Path(name).suffix.lower())
 
 
 def _readable(path: Path, complaints: list[str], *, may_be_empty: bool) -> bool:

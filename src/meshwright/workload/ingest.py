@@ -1,11 +1,12 @@
 """Sources -> workload: read, check, number, make distinct, write.
 
-The steps: records (`records.py`), names with ids (`names.py`), subscriptions and publications
-(`tables.py`). Rows that cannot be used go to the table `rejected` with source, record and reason;
-if they are more than a given share, the run stops and nothing is written.
+The steps: records (`records.py`), names with ids (`coded.py`, or `names.py` if they are many or a
+name is bad), subscriptions and publications (`tables.py`). Rows that cannot be used go to the table
+`rejected` with source, record and reason; if they are more than a given share, the run stops and
+nothing is written.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -19,26 +20,33 @@ from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.progress import Progress, no_progress
 from meshwright.runtime.session import parallelism
 from meshwright.storage import Manifest, Staging, refuse_overwrite, staging
-from meshwright.workload import tables
-from meshwright.workload.files import link_hidden, reading, refuse_long_lines
+from meshwright.workload import logs, tables
+from meshwright.workload.coded import CodedRows, code_rows
+from meshwright.workload.files import LOGS, link_hidden, reading, refuse_long_lines
+from meshwright.workload.lines import read_lines, source_path
 from meshwright.workload.mosquitto_log import (
+    BROKER,
     LOG_RECORDS,
     LogFacts,
     broker_names,
     in_words,
     refuse_untimed,
 )
-from meshwright.workload.names import NameIds, name_key, number_names
-from meshwright.workload.records import RECORDS, read_records, source_path
+from meshwright.workload.names import NameIds, Names, name_key, number_names
+from meshwright.workload.records import RECORDS, read_records
 from meshwright.workload.request import Part, Request
 from meshwright.workload.tables import Written, publish_workload
 
-N_STEPS = 5
+N_STEPS = 4
 SHOWN_REJECTED = 10
 RECORDED = (  # options that a manifest keeps
     *("format", "node", "topic", "directed", "role", "publications", "rate", "bytes"),
     *("since", "until", "at", "max_rejected"),
 )
+
+
+class NothingFoundError(InputError):
+    """The sources can be read, and hold no subscription and no publication."""
 
 
 def ingest(
@@ -57,7 +65,22 @@ def ingest(
     """
     target, request = Path(out), Request(sources, **options)
     refuse_overwrite(target.absolute(), force=force)
-    parts = request.parts()
+    return ingest_parts(
+        spark, request.parts(), request, target, force=force, progress=progress or no_progress()
+    )
+
+
+def ingest_parts(
+    spark: SparkSession,
+    parts: Sequence[Part],
+    request: Request,
+    target: Path,
+    *,
+    force: bool,
+    progress: Progress,
+    facts: Mapping[str, Any] | None = None,
+) -> Manifest:
+    """Write the parts of a request as a workload; `facts` adds to its manifest."""
     published = [file.shown for part in parts if part.how.publishes for file in part.files]
     parameters = {name: getattr(request, name) for name in RECORDED}
     parameters |= {"format": parts[0].kind, "publications": published}
@@ -67,12 +90,12 @@ def ingest(
             part._replace(files=link_hidden(part.files, stage.scratch(f"sources-{i}")))
             for i, part in enumerate(parts)
         ]
-        run = _Run(spark, stage, request, parts, progress or no_progress())
+        run = _Run(spark, stage, request, parts, progress)
         run.read()
-        nodes, topics = run.number()
-        written = run.join(nodes, topics, undirected=request.directed is False)
+        rows = run.coded() or run.joined()
+        written = run.write(rows, undirected=request.directed is False)
         run.reject(written)
-        facts = {
+        found = {
             "n_read": run.n_records,
             "n_rejected": run.n_rejected,
             "n_self_loops": run.n_self_loops,
@@ -81,8 +104,9 @@ def ingest(
             "sources_without_records": run.without_records,
             "parameters": parameters,
             **run.log_facts(),
+            **(facts or {}),
         }
-        return publish_workload(stage, written, nodes.names, topics.names, run.partitions, facts)
+        return publish_workload(stage, written, rows.nodes, rows.topics, run.partitions, found)
 
 
 @dataclass
@@ -95,6 +119,7 @@ class _Run:
     parts: Sequence[Part]
     progress: Progress
     log: LogFacts | None = None
+    silent: Sequence[str] = ()  # brokers of a mesh log that want nothing
 
     def read(self) -> None:
         """Parse the sources once. Parquet is read in place: it needs no parsing."""
@@ -117,43 +142,50 @@ class _Run:
         self.publishes = n_published > 0
         self.wanting = {row[0] for row in counts if row[4]}
         found = {row[0] for row in counts}
-        self.without_records = [source.shown for source in self.files if source.path not in found]
+        self.without_records = []
+        if self.kind != "mesh-log":  # its records come from all files together
+            self.without_records = [file.shown for file in self.files if file.path not in found]
         self.usable = records.where("reason is null")
         self.rejected = self._rejected(records.where("reason is not null"), "record", "reason")
         self._stop_when_too_many(n_malformed)
 
-    def number(self) -> tuple[NameIds, NameIds]:
+    def coded(self) -> CodedRows | None:
+        """Give ids to the names by the short way, unless a name is bad or they are too many."""
+        with self.progress.step("numbering the names"):
+            return code_rows(
+                self.usable,
+                self.stage.scratch("coded"),
+                marked=self.publishes,
+                users=self.kind == "edges",
+                nodes=self._logged_brokers(),
+            )
+
+    def joined(self) -> "_JoinedRows":
         """Give ids to nodes and topics; in edge lists every user is both."""
-        with self.progress.step("numbering the nodes"):
+        with self.progress.step("numbering the nodes and topics"):
             nodes = self._number("node")
-        with self.progress.step("numbering the topics"):
             topics = nodes if self.kind == "edges" else self._number("topic")
             if nodes.n_problems or topics.n_problems:
                 # A row with a bad name is rejected as a whole: its other name must not stay.
                 self._reject_badly_named(nodes, topics)
                 nodes = self._number("node", "-again")
                 topics = nodes if self.kind == "edges" else self._number("topic", "-again")
-        return nodes, topics
-
-    def join(self, nodes: NameIds, topics: NameIds, *, undirected: bool) -> Written:
-        """Turn names into ids and write the distinct subscriptions and publications."""
         keyed = _keyed(self.usable, nodes, topics)
         rows = topics.joined(nodes.joined(keyed, "node"), "topic")
-        wanted = rows.where("not published") if self.publishes else rows
-        pairs, copies = wanted.select("node_id", "topic_id"), 2 if undirected else 1
-        if undirected:
-            pairs = pairs.union(pairs.select("topic_id", "node_id"))
+        return _JoinedRows(rows, nodes.names, topics.names, self.publishes)
+
+    def write(self, rows: "CodedRows | _JoinedRows", *, undirected: bool) -> Written:
+        """Write the distinct subscriptions and publications."""
+        copies = 2 if undirected else 1
         with self.progress.step("making the subscriptions distinct"):
-            keys = pairs.select(tables.packed("node_id", "topic_id").alias("key"))
             partitions = max(self.partitions, self.n_records * copies // tables.PARTITION_ROWS)
-            written = tables.write_distinct(
-                keys, nodes.count, partitions, self.stage, drop_self_loops=self.kind == "edges"
+            written = rows.write_subscriptions(
+                self.stage, partitions, undirected=undirected, drop_self_loops=self.kind == "edges"
             )
             n_published = self.n_publications = 0
             if self.publishes:
-                published = rows.where("published").select("node_id", "topic_id", "rate", "bytes")
                 n_published, self.n_publications = tables.write_publications(
-                    published.toDF(*tables.PUBLICATIONS), nodes.count, partitions, self.stage
+                    rows.publications(), rows.nodes.count, partitions, self.stage
                 )
         n_joined = written.n_subscriptions + written.n_self_loops + written.n_duplicates
         self.n_rejected = self.n_records - n_joined // copies - n_published
@@ -166,7 +198,7 @@ class _Run:
         with self.progress.step("listing what is rejected"):
             self._stop_when_too_many(self.n_rejected)
             if written.n_subscriptions + self.n_publications == 0:
-                raise InputError(self._nothing_found())
+                raise NothingFoundError(self._nothing_found())
             if self.n_rejected == 0:
                 return  # an empty table needs no job
             self.rejected.coalesce(1).write.parquet(uri(self.stage.table("rejected")))
@@ -175,37 +207,53 @@ class _Run:
         """Return the facts of a manifest about logs."""
         if self.log is None:
             return {}
-        wanting = self._brokers(self.wanting)
-        files = self._brokers(file.path for file in self.parts[0].files)
+        brokers, wanting = self._logged_brokers(), set[str]()
+        if self.kind == "mosquitto-log":
+            wanting.update(self._brokers(self.wanting))
         return {
             "log": self.log.as_dict(),
-            "nodes_without_subscriptions": [name for name in files if name not in wanting],
+            "nodes_without_subscriptions": [name for name in brokers if name not in wanting],
         }
 
     def _brokers(self, paths: Iterable[str]) -> list[str]:
         return broker_names(paths, self.parts[0].how.node)
 
+    def _logged_brokers(self) -> list[str]:
+        """Return brokers of logs that may have no record: each is a node, whatever it wants."""
+        if self.kind != "mosquitto-log":
+            return sorted(self.silent)
+        return self._brokers(file.path for file in self.parts[0].files)
+
     def _records(self, number: int) -> DataFrame:
         """Return the records of a part."""
-        files, kind, how = self.parts[number]
-        refuse_long_lines(files, kind, self.request.max_line, self.progress)
-        records = read_records(self.spark, files, kind, how)
+        files, kind, how, rows = self.parts[number]
+        if rows is None:
+            refuse_long_lines(files, kind, self.request.max_line, self.progress)
+            records = read_records(self.spark, files, kind, how)
+            if kind == logs.MESH:  # its records need the rows several times
+                rows = self.stage.scratch(f"rows-{number}")
+                lines = read_lines(self.spark, files, placed=True)
+                logs.rows_of(lines, kind, how.window).write.parquet(uri(rows))
+        if rows is not None:
+            found = logs.read_rows(self.spark, rows, kind)
+            records = logs.records_of(found, files, kind, how.node, how.window)
         if kind == "parquet":
             return records
-        schema = LOG_RECORDS if kind == "mosquitto-log" else RECORDS
         place = self.stage.scratch(f"records-{number}")
         records.write.parquet(uri(place))
-        records = read_parquet(self.spark, place, schema=schema)
-        if kind == "mosquitto-log":
-            self.log = LogFacts.of(records)
-            refuse_untimed(self.log, files)
-            records = records.where("note is null").drop("note", "n")
-        return records
+        if kind not in LOGS:
+            return read_parquet(self.spark, place, schema=RECORDS)
+        records = read_parquet(self.spark, place, schema=LOG_RECORDS)
+        self.log = LogFacts.of(records)
+        refuse_untimed(self.log, files)
+        silent = records.where((F.col("note") == BROKER) & (F.col("n") == 0)).select("node")
+        self.silent = [row[0] for row in silent.collect()] if kind == "mesh-log" else ()
+        return records.where("note is null").drop("note", "n")
 
     def _number(self, what: str, again: str = "") -> NameIds:
         raw = self.usable.select(F.col(what).alias("name"))
-        if self.kind == "mosquitto-log" and what == "node":
-            named = [(name,) for name in self._brokers(file.path for file in self.parts[0].files)]
+        if what == "node" and (brokers := self._logged_brokers()):
+            named = [(name,) for name in brokers]
             raw = raw.union(self.spark.createDataFrame(named, "name string"))
         if self.kind == "edges":
             raw = raw.union(self.usable.select(F.col("topic").alias("name")))
@@ -257,12 +305,42 @@ class _Run:
                 f"of the subscriptions in {where} none is left: {in_words(self.log.skipped)}. For "
                 "clients that come and go, give --since TIME: it keeps what was wanted since then."
             )
+        if self.kind == "mesh-log":
+            return f"no broker wants anything in {where}. Let clients subscribe, then try again."
         if self.log is not None:
             return (
                 f"{where} holds no subscribe line. Set `log_type subscribe` in mosquitto.conf, "
                 "let the clients reconnect, and ingest the log again."
             )
         return f"{where} holds no subscription. Check the file, or the --format ({self.kind})."
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedRows:
+    """Rows with node_id and topic_id, joined by keys: what `CodedRows` is for any names."""
+
+    rows: DataFrame
+    nodes: Names
+    topics: Names
+    marked: bool
+
+    def write_subscriptions(
+        self, stage: Staging, partitions: int, *, undirected: bool, drop_self_loops: bool
+    ) -> Written:
+        """Write the subscriptions, each pair once and in order."""
+        wanted = self.rows.where("not published") if self.marked else self.rows
+        pairs = wanted.select("node_id", "topic_id")
+        if undirected:
+            pairs = pairs.union(pairs.select("topic_id", "node_id"))
+        keys = pairs.select(tables.packed("node_id", "topic_id").alias("key"))
+        return tables.write_distinct(
+            keys, self.nodes.count, partitions, stage, drop_self_loops=drop_self_loops
+        )
+
+    def publications(self) -> DataFrame:
+        """Return the rows of the publications."""
+        published = self.rows.where("published").select("node_id", "topic_id", "rate", "bytes")
+        return published.toDF(*tables.PUBLICATIONS)
 
 
 def _keyed(rows: DataFrame, nodes: NameIds, topics: NameIds) -> DataFrame:

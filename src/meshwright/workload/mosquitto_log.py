@@ -44,9 +44,17 @@ CURRENT = 10**15  # comes after every rotated part; dates have 14 digits
 NO_TIME = "no time"  # notes of a log
 RELAYED = "relayed"
 MESSAGES = "messages"
+UNNAMED = "unnamed"  # messages of a mesh log whose topics it does not name
+BROKER = "broker"  # a broker in a mesh log, with the number of filters that it wants
 SKIPPED = "skipped: "
 IN_DOUBT = "in doubt: "
 _FOLLOWED = "source string, topic string, note string, n long"
+# A row is a line of sessions (`text`), a count of messages (`n`), or a line that is no text
+# (`record`); each may have the times between which it lies, if these are asked for.
+LOG_ROWS = (
+    "source string, part long, block long, row long, seconds double, text string, "
+    "topic string, relayed boolean, n long, size long, low double, high double, record string"
+)
 LOG_RECORDS = (
     "node string, topic string, source string, record string, reason string, "
     "published boolean, rate double, bytes double, note string, n long"
@@ -95,6 +103,7 @@ class LogFacts:
 
     n_messages: int = 0
     n_relayed: int = 0  # messages that bridges of a mesh brought
+    n_unnamed: int = 0  # messages of a mesh log whose topics it does not name
     skipped: dict[str, int] = field(default_factory=dict)  # subscriptions, by reason
     in_doubt: dict[str, int] = field(default_factory=dict)  # subscriptions that are kept
     without_time: list[str] = field(default_factory=list)  # files
@@ -104,6 +113,7 @@ class LogFacts:
         return {
             "n_messages": self.n_messages,
             "n_relayed": self.n_relayed,
+            "n_unnamed": self.n_unnamed,
             "skipped": self.skipped,
             "in_doubt": self.in_doubt,
         }
@@ -112,7 +122,8 @@ class LogFacts:
     def of(cls, wide: DataFrame) -> "LogFacts":
         """Return the facts that `log_records` noted."""
         facts = cls()
-        notes = wide.where("note is not null").groupBy("source", "note").agg(F.sum("n").alias("n"))
+        noted = wide.where(F.col("note") != BROKER)
+        notes = noted.groupBy("source", "note").agg(F.sum("n").alias("n"))
         for source, note, n in sorted(map(tuple, notes.collect())):
             if note == NO_TIME:
                 facts.without_time.append(source)
@@ -120,6 +131,8 @@ class LogFacts:
                 facts.n_relayed += n
             elif note == MESSAGES:
                 facts.n_messages += n
+            elif note == UNNAMED:
+                facts.n_unnamed += n
             else:
                 group = facts.skipped if note.startswith(SKIPPED) else facts.in_doubt
                 reason = note.removeprefix(SKIPPED).removeprefix(IN_DOUBT)
@@ -165,29 +178,66 @@ def broker_names(paths: Iterable[str], node: str | None) -> list[str]:
     return [node] if node else sorted(set(names))
 
 
-def log_records(lines: DataFrame, node: Column, window: Window) -> DataFrame:
-    """Return RECORDS with (note, n) besides; a row with a note is a fact, not a record.
+def log_rows(lines: DataFrame, window: Window) -> DataFrame:
+    """Return the LOG_ROWS of lines.
 
     `lines` are (source, line, block, row): the position of a line in its file, by its block and
     its row there.
     """
-    text = F.regexp_replace("line", TIME, "")
-    valid = lines.where(F.is_valid_utf8("line"))
-    timed = valid.select(
-        whole_log(F.col("source")).alias("source"),
-        part_order(F.col("source")).alias("part"),
+    timed = lines.select(
+        "source",
         "block",
         "row",
+        "line",
+        F.is_valid_utf8("line").alias("valid"),
         seconds().alias("seconds"),
-        text.alias("text"),
+        F.regexp_replace("line", TIME, "").alias("said"),
     )
-    wrong = lines.where(~F.is_valid_utf8("line")).select(
-        "source",
-        F.make_valid_utf8("line").alias("record"),
-        F.lit("not valid UTF-8").alias("reason"),
+    inside = F.col("valid")
+    if window.since is not None:
+        inside = inside & (F.col("seconds") >= window.since)
+    if window.until is not None:
+        inside = inside & (F.col("seconds") <= window.until)
+    client, topic, size = (F.regexp_extract("said", PUBLISH, i) for i in (1, 2, 3))
+    sent = inside & F.col("said").rlike(PUBLISH) & ~topic.startswith("$SYS/")
+    whole, moment = F.when(F.col("valid"), whole_log(F.col("source"))), F.col("seconds")
+    columns = {
+        "source": F.coalesce(whole, "source"),
+        "part": part_order(F.col("source")),
+        "block": F.col("block"),
+        "row": F.col("row"),
+        "seconds": F.when(F.col("valid"), moment),
+        "text": F.when(F.col("valid") & ~F.col("said").rlike(OTHER), F.col("said")),
+        "topic": F.when(sent, topic),
+        "relayed": F.when(sent, client.rlike(BRIDGE_CLIENT)),
+        "n": F.when(sent, F.lit(1).cast("long")),
+        "size": F.when(sent, size.try_cast("long")),
+        "low": F.when(inside, moment),
+        "high": F.when(inside, moment),
+        "record": F.when(~F.col("valid"), F.make_valid_utf8("line")),
+    }
+    return timed.select(*[column.alias(name) for name, column in columns.items()])
+
+
+def merge_rows(rows: DataFrame) -> DataFrame:
+    """LOG_ROWS -> LOG_ROWS, fewer of them: counts of messages are added.
+
+    Lines of sessions stay, since one that is older may still come. The order in which rows are
+    merged does not matter.
+    """
+    counts, spans = _counted(rows)
+    kept = rows.where("text is not null or record is not null")
+    for part in (counts, spans):
+        kept = kept.unionByName(part, allowMissingColumns=True)
+    return kept.select(*[column.split()[0] for column in LOG_ROWS.split(", ")])
+
+
+def log_records(rows: DataFrame, node: Column, window: Window) -> DataFrame:
+    """LOG_ROWS -> LOG_RECORDS; a row with a note is a fact, not a record."""
+    wide = rows.where("record is not null").select(
+        "source", "record", F.lit("not valid UTF-8").alias("reason")
     )
-    wide = wrong
-    for part in (_sessions(timed, window), _messages(timed, window)):
+    for part in (_sessions(rows.where("text is not null"), window), _messages(rows)):
         wide = wide.unionByName(part, allowMissingColumns=True)
     wide = wide.withColumn("node", F.when(F.col("note").isNull() & F.col("reason").isNull(), node))
     names = [column.split()[0] for column in LOG_RECORDS.split(", ")]
@@ -232,35 +282,31 @@ def _sessions(timed: DataFrame, window: Window) -> DataFrame:
         texts = {name: pa.array(column, pa.string()) for name, column in columns.items()}
         return pa.table({**texts, "n": pa.array(counts, pa.int64())})
 
-    of_sessions = timed.where(~F.col("text").rlike(OTHER))
-    followed = of_sessions.groupBy("source").applyInArrow(follow_file, _FOLLOWED)
+    columns = timed.select("source", "part", "block", "row", "seconds", "text")
+    followed = columns.groupBy("source").applyInArrow(follow_file, _FOLLOWED)
     is_will = F.col("note").isNull() & F.col("n").isNotNull()
     published = F.when(F.col("note").isNull(), is_will)
     return followed.withColumn("published", published)
 
 
-def _messages(timed: DataFrame, window: Window) -> DataFrame:
+def _counted(rows: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Return the messages of each log and topic, and the times between which each log lies."""
+    counts = rows.where("n is not null").groupBy("source", "topic", "relayed")
+    spans = rows.where("low is not null").groupBy("source")
+    return (
+        counts.agg(F.sum("n").alias("n"), F.sum("size").alias("size")),
+        spans.agg(F.min("low").alias("low"), F.max("high").alias("high")),
+    )
+
+
+def _messages(rows: DataFrame) -> DataFrame:
     """Count the messages of each log and topic; those that bridges brought are only noted."""
-    if window.since is not None:
-        timed = timed.where(F.col("seconds") >= window.since)
-    if window.until is not None:
-        timed = timed.where(F.col("seconds") <= window.until)
-    span = timed.groupBy("source").agg((F.max("seconds") - F.min("seconds")).alias("span"))
-    client, topic, size = (F.regexp_extract("text", PUBLISH, i) for i in (1, 2, 3))
-    sent = timed.where(F.col("text").rlike(PUBLISH)).select(
-        "source",
-        topic.alias("topic"),
-        size.try_cast("long").alias("size"),
-        client.rlike(BRIDGE_CLIENT).alias("relayed"),
-    )
-    sent = sent.where(~F.col("topic").startswith("$SYS/"))
-    counts = sent.groupBy("source", "topic", "relayed").agg(
-        F.count(F.lit(1)).alias("n"), F.sum("size").alias("size")
-    )
+    counts, spans = _counted(rows)
+    spans = spans.select("source", (F.col("high") - F.col("low")).alias("span"))
     n = F.col("n").cast("double")
     own = (
         counts.where("not relayed")
-        .join(F.broadcast(span), "source")
+        .join(F.broadcast(spans), "source", "left")
         .select(
             "source",
             "topic",

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from meshwright.errors import InputError, SparkError
 from meshwright.model.instance import MOST_IDS
 from meshwright.model.names import CONTROLS, LONGEST_NAME, number_width
+from meshwright.runtime.arrays import Ints
 from meshwright.runtime.paths import read_parquet, uri
 from meshwright.runtime.tasks import Batches
 from meshwright.storage import read_parts, write_table
@@ -172,23 +173,35 @@ def _number_here(distinct: pa.Table, spark: SparkSession, place: Path, salt: int
         return None
     wrong = checked.filter(pc.is_valid(checked.column("problem"))).select(["key", "problem"])
     good = checked.filter(pc.is_null(checked.column("problem")))
-    encoded = good.column("name").combine_chunks().dictionary_encode()
-    order = pc.sort_indices(encoded.dictionary)
-    count = len(order)
-    id_of = np.empty(count, np.int32)
-    id_of[order.to_numpy()] = np.arange(count, dtype=np.int32)
-    keys = pa.table({"key": good.column("key"), "id": id_of[encoded.indices.to_numpy()]})
-    names = {"id": np.arange(count, dtype=np.int32), "name": encoded.dictionary.take(order)}
+    names, ids = in_order(good.column("name").combine_chunks())
+    keys = pa.table({"key": good.column("key"), "id": ids})
     place.mkdir(parents=True, exist_ok=True)
     write_table(place / "ids.parquet", keys)
     write_table(place / "problems.parquet", wrong)
     return NameIds(
         salt=salt,
-        names=Names(count, pa.table(names)),
+        names=names,
         ids=read_parquet(spark, place / "ids.parquet", schema=_IDS),
         n_problems=len(wrong),
         problems=read_parquet(spark, place / "problems.parquet", schema=_PROBLEMS),
     )
+
+
+def in_order(names: pa.Array) -> tuple[Names, Ints]:
+    """Return the distinct names with their ids, and the id of each name given."""
+    encoded = names.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    numbers = np.arange(len(order), dtype=np.int32)
+    id_of = np.empty_like(numbers)
+    id_of[order.to_numpy()] = numbers
+    rows = pa.table({"id": numbers, "name": encoded.dictionary.take(order)})
+    return Names(len(order), rows), id_of[encoded.indices.to_numpy()]
+
+
+def nfc(names: pa.Array) -> pa.Array:
+    """Return names in NFC, which all ASCII is."""
+    plain = pc.all(pc.string_is_ascii(names)).as_py()
+    return names if plain else pc.utf8_normalize(names, "NFC")
 
 
 def _number_on_spark(
@@ -232,7 +245,7 @@ def _normalise(batches: Batches) -> Batches:
         problem = batch.column("problem")
         good = pc.is_null(problem)
         name = pc.if_else(good, batch.column("name"), pa.scalar(b"", pa.binary()))
-        name = pc.utf8_normalize(name.cast(pa.string()), "NFC")
+        name = nfc(name.cast(pa.string()))
         # NFC may grow a name past the limit, which a broker would refuse.
         grown = pc.and_(good, pc.greater(pc.binary_length(name), LONGEST_NAME))
         problem = pc.if_else(grown, f"is over {LONGEST_NAME} bytes long in NFC", problem)

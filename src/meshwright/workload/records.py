@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
@@ -20,15 +20,10 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
-from meshwright.runtime.paths import path_of
-from meshwright.workload.files import MAX_LINE, Source, first_lines, parquet_columns
-from meshwright.workload.mosquitto_log import (
-    ALWAYS,
-    Window,
-    broker_name,
-    log_records,
-    whole_path,
-)
+from meshwright.workload import logs
+from meshwright.workload.files import LOGS, MAX_LINE, Source, first_lines, parquet_columns
+from meshwright.workload.lines import read_lines
+from meshwright.workload.mosquitto_log import ALWAYS, Window
 from meshwright.workload.roles import Facts, Fields, read_facts
 
 RECORDS = (
@@ -45,7 +40,6 @@ _PARSED = types.StructType(
 )
 Batches = Iterator[pa.RecordBatch]
 SEPARATORS = {"csv": ",", "tsv": "\t"}
-BOM = "\ufeff"
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab
 
 
@@ -80,14 +74,15 @@ def read_records(
     """Return the RECORDS of the sources; of logs LOG_RECORDS."""
     if format == "parquet":
         return _parquet(spark, sources, reading)
-    lines = _lines(spark, sources, placed=format == "mosquitto-log")
+    lines = read_lines(spark, sources, placed=format in LOGS)
     if format in SEPARATORS:
         return _delimited(lines, sources, SEPARATORS[format], reading)
     if format == "jsonl":
         return _json_lines(lines, sources, reading)
     if format == "edges":
         return _edges(lines)
-    return _mosquitto_log(lines, sources, reading)
+    rows = logs.rows_of(lines, format, reading.window)
+    return logs.records_of(rows, sources, format, reading.node, reading.window)
 
 
 def check_columns(sources: Sequence[Source], format: str, reading: Reading) -> None:
@@ -98,30 +93,6 @@ def check_columns(sources: Sequence[Source], format: str, reading: Reading) -> N
         _json_columns(sources, reading)
     elif format == "parquet":
         choose_columns(parquet_columns(sources[0]), reading, sources[0].shown)
-
-
-def source_path(sources: Sequence[Source]) -> Column:
-    """Return the path of the file that a record comes from, not of a link to it."""
-    path = path_of(F.col("source"))
-    linked = [F.lit(text) for s in sources if s.link for text in (s.link, s.path)]
-    return F.coalesce(F.create_map(*linked)[path], path) if linked else path
-
-
-def _lines(spark: SparkSession, sources: Sequence[Source], *, placed: bool) -> DataFrame:
-    """Return (source, line) of each line not blank, without BOM and line end.
-
-    If `placed`, also the position in the file, (block, row): a task reads a block in order.
-    """
-    text = spark.read.option("lineSep", "\n").text([source.read for source in sources])
-    line = F.rtrim("value", F.lit("\r"))  # byte-wise: a regular expression would repair bad UTF-8
-    line = F.when(line.startswith(BOM), F.substring(line, 2, 2**31 - 1)).otherwise(line)
-    place = [
-        F.col("_metadata.file_block_start").alias("block"),
-        F.monotonically_increasing_id().alias("row"),
-    ]
-    source = F.col("_metadata.file_path").alias("source")
-    frame = text.select(source, line.alias("line"), *(place if placed else ()))
-    return frame.where(F.length(F.trim("line")) > 0)
 
 
 def _record(parsed: DataFrame, fields: Fields, reason: Column) -> DataFrame:
@@ -299,14 +270,6 @@ def _edges(lines: DataFrame) -> DataFrame:
     n = F.size("names")
     reason = F.when(n != 2, F.format_string("2 names expected, got %d", n))
     return _record(data, Fields(F.get("names", F.lit(0)), F.get("names", F.lit(1))), reason)
-
-
-def _mosquitto_log(lines: DataFrame, sources: Sequence[Source], reading: Reading) -> DataFrame:
-    """Mosquitto's own log: what the clients of a broker want and send; LOG_RECORDS."""
-    # Records come from whole logs, so links to their parts are known by the name of the whole.
-    whole = [replace(s, path=whole_path(s.path), link=whole_path(s.link)) for s in sources]
-    node = F.lit(reading.node) if reading.node else broker_name(source_path(whole))
-    return log_records(lines, node, reading.window)
 
 
 def _parquet(spark: SparkSession, sources: Sequence[Source], reading: Reading) -> DataFrame:

@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from meshwright.errors import InputError
-from meshwright.workload.files import MAX_LINE, Source, find_sources
+from meshwright.workload.files import LOGS, MAX_LINE, Source, find_sources
 from meshwright.workload.mosquitto_log import ALWAYS, Window
 from meshwright.workload.records import Reading, check_columns
 
 MAX_REJECTED = 0.01
-NO_COLUMNS = {"edges": "an edge list", "mosquitto-log": "a Mosquitto log"}
+NO_COLUMNS = {
+    "edges": "an edge list",
+    "mosquitto-log": "a Mosquitto log",
+    "mesh-log": "a mesh log",
+}
 
 
 class Part(NamedTuple):
@@ -19,6 +24,7 @@ class Part(NamedTuple):
     files: list[Source]
     kind: str
     how: Reading
+    rows: Path | None = None  # what lines of logs say, if they were read before (`following/`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class Request:
     publications: Sequence[str] = ()  # files of which every row publishes
     rate: str | None = None  # publications: column of messages per second
     bytes: str | None = None  # publications: column of the mean message size
-    since: str | None = None  # Mosquitto log: keep what clients wanted at some time after this,
+    since: str | None = None  # logs: keep what clients wanted at some time after this,
     until: str | None = None  # and before this;
     at: str | None = None  # or at this time; by default, at the end of the log
     max_rejected: float = MAX_REJECTED  # the largest share of rows that may be wrong
@@ -68,8 +74,8 @@ class Request:
             files, kind = find_publications(self.publications, self.format)
             how = Reading(*columns, *lines, None, self.rate, self.bytes, publishes=True)
             parts.append(Part(files, kind, how))
-        if window != ALWAYS and not any(part.kind == "mosquitto-log" for part in parts):
-            raise InputError("--since, --until and --at belong to Mosquitto logs; leave them out.")
+        if window != ALWAYS and not any(part.kind in LOGS for part in parts):
+            raise InputError("--since, --until and --at belong to logs; leave them out.")
         for part in parts:
             check_columns(part.files, part.kind, part.how)
         return parts
@@ -90,8 +96,10 @@ class Request:
                 f"{NO_COLUMNS[kind]} has no role column; leave out --role. Give the publications "
                 "as a file: --publications FILE."
             )
-        if kind == "mosquitto-log" and self.topic:
-            raise InputError("a Mosquitto log has no topic column; leave out --topic.")
+        if kind in LOGS and self.topic:
+            raise InputError(f"{NO_COLUMNS[kind]} has no topic column; leave out --topic.")
+        if kind == "mesh-log" and self.node:
+            raise InputError("a mesh log names its brokers itself; leave out --node.")
 
 
 def find_publications(given: Sequence[str], format: str | None) -> tuple[list[Source], str]:

@@ -41,12 +41,12 @@ _BROKEN = re.compile(
     r"Socket error on client (.*), disconnecting\.|Bad socket read/write on client (.*): .*"
 )
 _EXPIRING = re.compile(r"Expiring (?:persistent )?client (.*) due to timeout\.?")
-_STARTING = re.compile(r"mosquitto version \S+ starting")
+STARTING = re.compile(r"mosquitto version \S+ starting")
 _ASKED = re.compile(r"Received (SUBSCRIBE|UNSUBSCRIBE) from (.*)")
 _ANSWERED = re.compile(r"Sending (?:SUBACK|UNSUBACK) to .*")
 _LISTED = re.compile(r"\t(.*) \(QoS [0-2]\)")
 _WILL = re.compile(r"Will message specified ")
-_QOS = re.compile(r" [012] ")
+_QOS = re.compile(r" [012](?= )")  # the space after it may begin the next one
 _SHARED = re.compile(r"\$share/[^/]*/")
 # Other messages that could be mistaken for "client qos filter".
 _MESSAGE = re.compile(
@@ -114,6 +114,17 @@ def follow(
     if since is not None:
         log.remember()
     return log.result()
+
+
+def readings_of(text: str) -> list[tuple[str, str]]:
+    """Return all ways to read "client qos filter": ids and filters may hold spaces and digits.
+
+    Examples
+    --------
+    >>> readings_of("sensor 0 2 a/b")
+    [('sensor', '2 a/b'), ('sensor 0', 'a/b')]
+    """
+    return [(text[: cut.start()], text[cut.end() + 1 :]) for cut in _QOS.finditer(text)]
 
 
 def is_bridge(client: str) -> bool:
@@ -194,7 +205,7 @@ class BrokerLog:
             self._leave(match[match.lastindex or 1])
         elif match := _EXPIRING.fullmatch(text):
             self._end(match[1], EXPIRED)
-        elif _STARTING.match(text):
+        elif STARTING.match(text):
             self.restart()
         else:
             self._read_pair(text)
@@ -222,11 +233,10 @@ class BrokerLog:
 
     def _read_pair(self, text: str) -> None:
         """Read "client qos filter" or "client filter", the lines of subscribe and unsubscribe."""
-        cuts = [match.start() for match in _QOS.finditer(text)]
-        known = [cut for cut in cuts if text[:cut] in self._sessions]
-        if known or (cuts and cuts[0] > 0 and not _MESSAGE.match(text)):
-            cut = known[-1] if known else cuts[0]
-            self.subscribe(text[:cut], text[cut + 3 :])
+        readings = readings_of(text)
+        known = [reading for reading in readings if reading[0] in self._sessions]
+        if known or (readings and readings[0][0] and not _MESSAGE.match(text)):
+            self.subscribe(*(known[-1] if known else readings[0]))
             return
         for client, name in _cuts(text):
             if client in self._sessions and name in self._sessions[client].filters:

@@ -28,6 +28,7 @@ BATCH_ROWS = 262_144
 BLOCKS_AT_ONCE = 32  # 8,192 ids: a few MB of arrays
 
 KEYS = "key long"  # node << 32 | topic
+RUNS = "part int, keys binary"  # the sorted packed pairs of a part, 8 bytes each
 SUBSCRIPTIONS = "node int, topic int"
 PUBLICATIONS = ("node", "topic", "rate", "bytes")
 PUBLISHED = "node int, topic int, rate double, bytes double"
@@ -70,20 +71,46 @@ def write_distinct(
 
     def distinct(batches: Batches, results: Path) -> Batches:
         arrays = [batch.column(0).to_numpy() for batch in batches]
-        keys = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
-        del arrays
-        n_read = len(keys)
-        if drop_self_loops:
-            keys = keys[(keys >> 32) != (keys & 0xFFFFFFFF)]
-        n_left = len(keys)
-        keys.sort()
-        keep = np.ones(n_left, dtype=bool)
-        np.not_equal(keys[1:], keys[:-1], out=keep[1:])
-        keys = keys[keep]
-        some = (keys[start : start + BATCH_ROWS] for start in range(0, len(keys), BATCH_ROWS))
-        yield from pair_rows(some, results, n_read - n_left, n_left - len(keys))
+        yield from _distinct_rows(arrays, results, drop_self_loops=drop_self_loops)
 
     return write_subscriptions(keys.repartitionById(partitions, part), distinct, stage)
+
+
+def write_runs(
+    runs: DataFrame, partitions: int, stage: Staging, *, drop_self_loops: bool
+) -> Written:
+    """Write RUNS, whose parts are those of `first_keys`: Spark moves a run as it is, as one row."""
+
+    def distinct(batches: Batches, results: Path) -> Batches:
+        found = [run.as_buffer() for batch in batches for run in batch.column("keys")]
+        arrays = [np.frombuffer(run, dtype=np.int64) for run in found]
+        yield from _distinct_rows(arrays, results, drop_self_loops=drop_self_loops)
+
+    return write_subscriptions(runs.repartitionById(partitions, "part"), distinct, stage)
+
+
+def first_keys(n_nodes: int, partitions: int) -> Longs:
+    """Return the least packed pair of each part: ranges of whole digest blocks."""
+    n_blocks = max(1, -(-n_nodes // BLOCK))
+    partitions = max(1, min(partitions, n_blocks))
+    blocks = np.arange(partitions, dtype=np.int64) * n_blocks // partitions
+    return blocks << (32 + BLOCK_BITS)
+
+
+def _distinct_rows(arrays: list[Longs], results: Path, *, drop_self_loops: bool) -> Batches:
+    """Yield the rows of packed pairs, each once and in order; the arrays are given up."""
+    keys = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
+    arrays.clear()
+    n_read = len(keys)
+    if drop_self_loops:
+        keys = keys[(keys >> 32) != (keys & 0xFFFFFFFF)]
+    n_left = len(keys)
+    keys.sort()
+    keep = np.ones(n_left, dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+    keys = keys[keep]
+    some = (keys[start : start + BATCH_ROWS] for start in range(0, len(keys), BATCH_ROWS))
+    yield from pair_rows(some, results, n_read - n_left, n_left - len(keys))
 
 
 def _ranges(block: Column, n_nodes: int, partitions: int) -> tuple[Column, int]:
