@@ -33,7 +33,8 @@ def test_a_documented_command_parses(line):
 def test_every_step_of_the_guide_is_there():
     verbs = " | ".join(line.split(" ")[0] for line in commands("guide-logs-to-mesh.md"))
     assert verbs == (
-        "ingest | design | check | deploy | report | lab | lab | lab | lab | deploy | deploy"
+        "ingest | design | check | deploy | report | lab | lab | lab | lab "
+        "| deploy | watch | deploy"
     )
 
 

@@ -31,25 +31,37 @@ ITERATIONS = 101  # of the hash: the default of mosquitto_passwd 2.0
 SALT_BYTES = 12
 
 
-def read_inventory(path: str | Path, nodes: Iterable[str]) -> list[Broker]:
-    """Return the brokers of the nodes, in their order, or raise InputError with all problems."""
-    rows = read_rows(Path(path), REQUIRED, SECURITY)
+def read_inventory(
+    path: str | Path, nodes: Iterable[str], *, beside: Sequence[str] = (), own_users: bool = True
+) -> list[Broker]:
+    """Return the brokers of the nodes, in their order, or raise InputError with all problems.
+
+    Columns `beside` ours are left to others. With `own_users`, all brokers have a user name or
+    none, and no two the same one.
+    """
+    rows = read_rows(Path(path), REQUIRED, (*SECURITY, *beside))
     wrong: list[str] = []
     brokers = []
-    for line, row in rows:
+    for line, cells in rows:
+        row = {name: cell for name, cell in cells.items() if name not in beside}
         faults = _row_problems(row)
         wrong += [f"line {line}: {fault}" for fault in faults]
         if not faults:
             fields: dict[str, Any] = {**row, "port": int(row["port"])}
             brokers.append(Broker(**fields))
-    wrong += inventory_problems(brokers, list(nodes), [row["node"] for _, row in rows])
+    named = [row["node"] for _, row in rows]
+    wrong += inventory_problems(brokers, list(nodes), named, own_users=own_users)
     raise_problems(f"'{path}' cannot be used", wrong)
     by_node = {broker.node: broker for broker in brokers}
     return [by_node[node] for node in nodes]
 
 
 def inventory_problems(
-    brokers: Sequence[Broker], nodes: Sequence[str], named: Sequence[str]
+    brokers: Sequence[Broker],
+    nodes: Sequence[str],
+    named: Sequence[str],
+    *,
+    own_users: bool = True,
 ) -> list[str]:
     """Return where the brokers do not fit the nodes of the overlay, or each other."""
     listed = set(named)
@@ -60,9 +72,9 @@ def inventory_problems(
     for end, _ in repeated(ends):
         owners = [repr(b.node) for b, e in zip(brokers, ends, strict=True) if e == end]
         wrong.append(f"{', '.join(owners)} share the endpoint {end}")
-    users = [broker.username for broker in brokers if broker.username]
+    users = [broker.username for broker in brokers if broker.username and own_users]
     wrong += [f"username {user!r} belongs to {n} brokers" for user, n in repeated(users)]
-    for what in ("username", "ca"):
+    for what in ("username", "ca") if own_users else ("ca",):
         given = [b.node for b in brokers if getattr(b, what)]
         lacking = [b.node for b in brokers if not getattr(b, what)]
         if given and lacking:

@@ -28,10 +28,12 @@ def directory_name(node: str) -> str:
     return _shortened(name, node) if len(name) > MAX_DIRECTORY else name
 
 
-def directory_names(nodes: Iterable[str]) -> dict[str, str]:
+def directory_names(
+    nodes: Iterable[str], reserved: Iterable[str] = ("plan.json",)
+) -> dict[str, str]:
     """Return a directory for each node; they differ in more than upper and lower case."""
     found: dict[str, str] = {}
-    taken = {"plan.json"}
+    taken = set(reserved)
     for node in nodes:
         name = directory_name(node)
         if name.lower() in taken:
