@@ -30,6 +30,7 @@ SCRIPTS = (
     *("core.js", "charts.js", "picture_input.js", "failure.js", "picture.js"),
     *("overlays.js", "assignments.js", "main.js"),
 )
+LIVE_SCRIPTS = ("core.js", "picture_input.js", "failure.js", "picture.js", "live.js")
 SHORTEST = 32  # shorter lists gain nothing from packing
 GROUP = 7  # bits
 MOST_ROWS = 500  # of a table in the page; the JSON file has all
@@ -66,6 +67,18 @@ def render(document: dict[str, Any]) -> str:
         data=Markup(embedded(packed(for_scripts(document)))),
         policy=policy,
     )
+
+
+@cache
+def live_page() -> tuple[str, str]:
+    """Return the page of a running mesh, which asks its own server for data, and its policy."""
+    script, style = "\n".join(map(_text, LIVE_SCRIPTS)), _text("report.css") + _text("live.css")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return _template("live.html").render(style=Markup(style), script=Markup(script)), policy
 
 
 def for_scripts(document: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +132,7 @@ def percent(value: float | None) -> str:
 
 
 @cache
-def _template() -> Template:
+def _template(name: str = "report.html") -> Template:
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -129,7 +142,7 @@ def _template() -> Template:
     )
     environment.globals |= {"most_rows": MOST_ROWS, "most_topics": MOST_TOPICS}
     environment.filters |= {"number": number, "counted": counted, "percent": percent}
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 @cache

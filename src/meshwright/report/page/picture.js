@@ -131,6 +131,21 @@ const Picture = (() => {
       pen.globalAlpha = 1;
     }
 
+    // Of a running mesh: the width of a link is what it carries now; what is down is dashed.
+    const wrong = (v) => Boolean(overlay().live) && overlay().live.wrong(v);
+    function drawTraffic({ rates, down }, one, other, hues) {
+      const most = Math.max(...rates, 1);
+      pen.globalAlpha = 0.75;
+      for (let e = 0; e < one.length; e += 1) {
+        if (!rates[e] && !down[e]) continue;
+        pen.strokeStyle = hues[down[e] ? 1 : 0];
+        pen.lineWidth = down[e] ? 1.5 : 1 + 5 * Math.sqrt(rates[e] / most);
+        pen.setLineDash(down[e] ? [5, 5] : []);
+        pen.beginPath(); line(one[e], other[e]); pen.stroke();
+      }
+      pen.setLineDash([]);
+    }
+
     function drawNodes({ ink, paper, edge, hues }) {
       const { x } = drawing(), { one, other } = overlay().edges || { one: [], other: [] }, { light, near, lost, choice } = state;
       const dim = light || near, crowd = Math.min(1, 900 / Math.max(one.length, 1));
@@ -140,6 +155,7 @@ const Picture = (() => {
       pen.beginPath();
       for (let e = 0; e < one.length; e += 1) line(one[e], other[e]);
       pen.stroke();
+      if (overlay().live && !dim) drawTraffic(overlay().live, one, other, hues);
       pen.globalAlpha = 1;
       pen.lineWidth = 2;
       if (light)
@@ -158,7 +174,7 @@ const Picture = (() => {
       for (let v = 0; v < x.length; v += 1) if (!bright(v)) { pen.globalAlpha = 0.28; disc(v, edge, null); }
       pen.globalAlpha = 1;
       for (let v = 0; v < x.length; v += 1)
-        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : near && lost.cut.has(v) ? 3 : 0], x.length > 800 ? null : paper, dim ? 1.25 : 1);
+        if (bright(v)) disc(v, hues[light ? light.part.get(v) % SERIES : near && v === choice.id ? 1 : near && lost.cut.has(v) ? 3 : wrong(v) ? 1 : 0], x.length > 800 ? null : paper, dim ? 1.25 : 1);
       pen.lineWidth = 2;
       if (state.hover >= 0) disc(state.hover, null, ink, 1.6);
       // Names: of what is chosen first, then by links, where there is room.
@@ -251,7 +267,7 @@ const Picture = (() => {
       const o = overlay(), { light, choice } = state;
       if (drawing().of === "nodes") {
         const wants = light ? `\n${light.part.has(i) ? "wants" : "does not want"} ${isolated(topicName(choice.id))}` : "";
-        return `${nodeName(i)}\n${plural(o.degree.of_node[i], "link")}, ${plural(workload.topics_of_node[i], "topic")}${wants}`;
+        return `${nodeName(i)}\n${plural(o.degree.of_node[i], "link")}, ${plural(workload.topics_of_node[i], "topic")}${wants}${o.live ? o.live.words(i) : ""}`;
       }
       const { size: held, links_inside: inside } = drawing();
       const wants = light && light.members ? `\n${number(light.count[i])} want ${isolated(topicName(choice.id))}` : "";
@@ -264,7 +280,8 @@ const Picture = (() => {
 
     function choose(choice) {
       state.choice = choice;
-      PictureInput.mark(root, choice, choice && (choice.kind === "node" ? nodeName : topicName)(choice.id));
+      state.named = choice && (choice.kind === "node" ? nodeName : topicName)(choice.id);
+      PictureInput.mark(root, choice, state.named);
       state.light = state.near = state.lost = null;
       const o = overlay();
       if (choice && choice.kind === "topic") {
@@ -303,7 +320,7 @@ const Picture = (() => {
       if (!choice) {
         const grouped = drawing().of === "groups"
           ? `${number(workload.n_nodes)} nodes in ${number(drawing().size.length)} groups${drawing().layout === "ring" ? ` along the ring, about ${number(Math.round(workload.n_nodes / drawing().size.length))} in each` : " of well-linked nodes; a larger disc has more, the number says how many"}. The width of a line is the links between two groups, drawn for the strongest.${loose()}`
-          : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}.`;
+          : `${plural(workload.n_nodes, "node")}, ${plural(o.headline.links, "link")}${drawing().layout === "ring" ? ", in the order of the ring" : "; a larger dot has more links"}${o.live ? ", a wider line carries more messages now" : ""}.`;
         const how = o.topics ? "Point at one, or choose a topic to see its subscribers." : "There are too many nodes and topics to list here.";
         const bare = !o.edges && drawing().of === "nodes" ? " There are too many links to draw here." : "";
         const which = overlays.length > 1 ? [el("b", {}, o.label), ": "] : [];
@@ -378,6 +395,17 @@ const Picture = (() => {
       return { x: box.left + px(drawing().x[i]), y: box.top + py(drawing().y[i]) };
     };
     root.lit = () => ({ choice: state.choice, members: state.light ? (state.light.members || []).length : 0, links: state.light ? state.light.inside.length : 0, cut: state.lost ? state.lost.cut.size : 0, zoom: state.zoom });
+
+    // The section has other content: what was chosen stays so, if it is still there.
+    function renew() {
+      const { choice, named } = state, names = choice && (choice.kind === "node" ? workload.node_names : workload.topic_names);
+      const id = names ? names.indexOf(named) : -1;
+      state.hover = -1;
+      if (size.width) base = fit();
+      PictureInput.chips({ root, workload, overlay, topicName, choose });
+      choose(id < 0 ? null : { kind: choice.kind, id });
+    }
+    return { paint, renew };
   }
 
   return { show };
