@@ -2,7 +2,7 @@
 
 The link of two agents is measured beside a relay with paho-mqtt in one process and a Mosquitto
 bridge, in the same run: QoS 1, 100 bytes, from a client of one broker to a client of the other.
-``--link`` leaves out the 60 brokers.
+``--link`` leaves out the 60 brokers; ``--faults`` runs 12 brokers with every fault of `lab mesh`.
 """
 
 import argparse
@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.mqtt_clients import relay_paho
+from meshwright.cli.demo import example_interests
 from meshwright.deploy.lab.processes import free_ports
 from meshwright.mesh.clients import MeshClient, until
 from meshwright.mesh.core.values import Message
-from meshwright.mesh.lab import LocalMesh
-from meshwright.mesh.lab_brokers import LocalBroker, start_all, stop_all
+from meshwright.mesh.lab.brokers import LocalBroker, start_all, stop_all
+from meshwright.mesh.lab.faults import FAULTS
+from meshwright.mesh.lab.load import LoadRequest, LoadResult, run_load
+from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
 
 PAYLOAD = bytes(100)
@@ -30,6 +33,11 @@ N_PACED = 300
 PAUSE = 0.01  # seconds between paced messages
 AHEAD = 2_000  # messages that may be on their way
 WAIT = 300.0
+FAULT_RUNS: dict[str, dict[str, Any]] = {
+    "a plan of gm": {},
+    "a plan that survives one loss": {"survive": 1},
+    "exactly-once delivery": {"options": {"delivery": "exactly-once"}},
+}
 BRIDGE = "connection mesh\naddress 127.0.0.1:{port}\ntopic in/# out 1\n"
 
 Ends = tuple[int, int]
@@ -154,27 +162,35 @@ def link(n: int) -> None:
 
 def sixty(seconds: float) -> None:
     """Print what clients of the example's 60 brokers saw."""
-    import csv
+    found = load(60, LoadRequest(seconds=seconds), per_process=15)
+    copies, relays = found.copies_per_delivery or 0, found.relays_per_delivery or 0
+    print(f"copies over links per delivery: {copies:.2f}, and {relays:.2f} by relays")
 
-    from meshwright.cli.demo import find_example
-    from meshwright.mesh.demo import run_demo
 
-    interests: dict[str, list[str]] = {}
-    with find_example().open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            interests.setdefault(row["broker"], []).append(row["topic"])
-    nodes = sorted(interests)
+def faults(n_brokers: int, rate: float, **options: Any) -> None:
+    """Print what clients saw while one fault after the other struck."""
+    request = LoadRequest(rate=rate, faults=tuple(FAULTS))
+    found = load(n_brokers, request, proxied=True, **options)
+    for wait in found.verdict.waits:
+        others, held = (f"{x:.2f} s" if x is not None else "-" for x in wait[2:])
+        print(f"{wait.what:<34} others {others:>8}, after healing {held:>8}")
+
+
+def load(n_brokers: int, request: LoadRequest, **options: Any) -> LoadResult:
+    """Put brokers of the example under load, and print what every such run has."""
+    interests = example_interests(n_brokers)
     with tempfile.TemporaryDirectory(prefix="meshwright-bench-") as scratch:
-        local = LocalMesh(Path(scratch) / "lab", nodes, per_process=15)
-        found = run_demo(local, interests, print, seconds=seconds)
-    copies, median, most = found.copies_per_delivery, found.median(), found.first_of(0.99)
-    print(f"60 brokers: {found.n_delivered:,} of {found.n_expected:,} deliveries, lost")
-    print(f"{found.n_lost}, doubled {found.n_doubled}, out of order {found.n_out_of_order}")
-    print(f"copies over links per delivery: {copies or 0:.2f}")
+        local = LocalMesh(Path(scratch) / "lab", list(interests), **options)
+        found = run_load(local, interests, lambda words: print(f"  {words}", flush=True), request)
+    seen = found.verdict
+    print(f"{n_brokers} brokers: {seen.n_delivered:,} of {seen.n_expected:,} deliveries, lost")
+    print(f"{seen.n_lost}, doubled {seen.n_doubled}, out of order {seen.n_out_of_order}, not")
+    print(f"wanted {seen.n_unwanted}, repeated at failed brokers {seen.n_possibly_doubled}")
     print(
-        f"subscribe to first message: median {median or 0:.0f} ms, 99% {most or 0:.0f} ms, "
-        f"{found.n_subscriptions} subscriptions"
+        f"subscribe to first message: median {found.median() or 0:.0f} ms, 99% "
+        f"{found.first_of(0.99) or 0:.0f} ms, {found.n_subscriptions} subscriptions"
     )
+    return found
 
 
 def run(arguments: list[str]) -> None:
@@ -182,11 +198,18 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--messages", type=int, default=N_MESSAGES)
     parser.add_argument("--seconds", type=float, default=20.0, help="of load on 60 brokers")
     parser.add_argument("--link", action="store_true", help="only two brokers")
+    parser.add_argument("--faults", action="store_true", help="only 12 brokers and every fault")
+    parser.add_argument("--rate", type=float, default=500.0, help="messages a second with faults")
     given = parser.parse_args(arguments)
     start = time.monotonic()
-    link(given.messages)
-    if not given.link:
-        sixty(given.seconds)
+    if given.faults:
+        for words, options in FAULT_RUNS.items():
+            print(f"every fault, {words}")
+            faults(12, given.rate, **options)
+    else:
+        link(given.messages)
+        if not given.link:
+            sixty(given.seconds)
     print(f"{time.monotonic() - start:.0f} s in all")
 
 

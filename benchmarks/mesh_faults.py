@@ -8,6 +8,7 @@ import argparse
 import time
 from collections import Counter
 
+from meshwright.mesh.simulator.oracle import FOREVER
 from meshwright.mesh.simulator.scenario import run_scenario
 
 SEEDS = 1_000
@@ -26,6 +27,10 @@ def run(arguments: list[str]) -> None:
     for done, seed in enumerate(range(options.first, options.first + options.seeds), start=1):
         result = run_scenario(seed)
         faults.update(fault.kind for fault in result.history.faults)
+        members = result.history.memberships
+        faults["added"] += sum(member.since > 0 for member in members)
+        faults["removed at once"] += sum(member.at_once for member in members)
+        faults["removed"] += sum(m.until < FOREVER and not m.at_once for m in members)
         n_posts += len(result.history.posts)
         n_arrivals += len(result.history.seen)
         if result.violations:

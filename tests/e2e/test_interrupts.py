@@ -24,7 +24,8 @@ number, *steps = sys.argv.pop(1).split(" ")
 def watch(frame, kind, argument):
     module, function, event, builtin = steps[0].split(":")
     name = frame.f_code.co_name, frame.f_globals.get("__name__")
-    called = getattr(argument, "__name__", "")
+    # A value that is returned must not be asked: a DataFrame would ask the JVM.
+    called = getattr(argument, "__name__", "") if kind.startswith("c_") else ""
     if (kind, *name) != (event, function, module) or builtin not in called:
         return
     del steps[0]

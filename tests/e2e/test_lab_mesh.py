@@ -1,24 +1,47 @@
-"""`lab mesh` with few brokers: one command, and a table of what clients saw."""
+"""`lab mesh` with few brokers: one command, faults on request, and a table of what clients saw."""
 
 import json
 import os
 import subprocess
 import sys
 
+import pytest
 
-def test_the_lab_of_the_mesh_keeps_its_promises():
-    words = ["lab", "mesh", "--seconds", "3", "--rate", "50", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "meshwright", *words],
+
+def lab_mesh(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "meshwright", "lab", "mesh", *words],
         capture_output=True,
         text=True,
         timeout=300,
         env=dict(os.environ),
     )
-    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("faults", "more"),
+    [(("agent", "broker", "link", "partition"), ()), (("agent",), ("--exactly-once",))],
+)
+def test_the_mesh_keeps_its_promises_while_parts_of_it_are_killed_and_links_cut(faults, more):
+    words = [word for name in faults for word in ("--fault", name)]
+    done = lab_mesh("--seconds", "3", "--rate", "50", "--json", *words, *more)
+    assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["well"]
     assert found["n_brokers"] == 6
     assert found["n_delivered"] == found["n_expected"] > 0
     assert found["n_subscriptions"] > 0
+    first, *_ = found["waits"]
+    assert first["what"] == "kill -9 of an agent"
+    assert len(first["brokers"]) == 1
+    assert len(found["waits"]) == len(faults)
+    if more:
+        assert found["n_possibly_doubled"] == 0
     assert "clients subscribe ..." in done.stderr
+    assert "kill -9 of an agent" in done.stderr
+
+
+def test_a_fault_that_does_not_exist_is_refused_before_anything_starts():
+    done = lab_mesh("--fault", "planer")
+    assert done.returncode == 2
+    assert "unknown fault 'planer'; did you mean 'planner'" in done.stderr

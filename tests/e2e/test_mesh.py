@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 
+import mqtt5
 import pytest
 
 from meshwright.deploy.lab.processes import wait_until
-from meshwright.errors import InputError
+from meshwright.errors import DeployError, InputError
 from meshwright.mesh.clients import MeshClient, until
 from meshwright.mesh.config import read_agent, read_mesh
+from meshwright.mesh.core.values import Message
 from meshwright.mesh.init import InitRequest, init
-from meshwright.mesh.lab import LocalMesh
+from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
+from meshwright.mesh.shell.process import agent_login
 from meshwright.mesh.verify import verify
 
 NODES = ("edge-1", "edge-2", "Halle 3")
@@ -56,8 +59,9 @@ async def all_arrive(receiver, topic, payloads):
 def test_every_message_reaches_each_broker_that_wants_it_once_and_no_other(mesh):
     found = verify(mesh.config.place)
     assert found.findings == []
-    assert found.n_published == 3 * 3 * 5
-    assert found.n_delivered > 0
+    assert found.n_published == 3 * 3 * 6
+    assert found.n_delivered == found.n_expected > 0
+    assert wait_until(lambda: mesh.status().n_wanted == 0, SECONDS)  # it leaves nothing behind
 
 
 def test_names_that_nobody_listed_arrive_and_the_flow_ends_with_the_subscription(mesh):
@@ -147,6 +151,176 @@ def test_a_broker_that_was_killed_gets_what_waited_for_it(mesh):
     mesh.wait_until_linked()
 
 
+async def later(mesh, node, name, *filters):
+    """Return a client that subscribes now, and what it has got after a moment."""
+    made = await client(mesh, node, name)
+    await made.subscribe(*filters)
+    return made
+
+
+async def die(port, will):
+    """Connect a client with a will, and let its connection break."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(mqtt5.ConnectPacket("dies", will=will).write())
+    assert (await reader.read(2))[0] == 0x20  # CONNACK
+    writer.transport.abort()
+
+
+async def gets(receiver, payload, *, retain=None):
+    """Wait for a payload, and check its retain flag."""
+    found = lambda: [g for g in receiver.got if g.payload == payload]  # noqa: E731
+    assert await until(lambda: bool(found()), SECONDS)
+    if retain is not None:
+        assert found()[0].retain == retain
+
+
+def test_retained_messages_are_set_replaced_and_cleared_at_every_broker(mesh):
+    async def scene():
+        one, two = [await client(mesh, node, "keeps") for node in ("edge-1", "edge-2")]
+        await one.publish("kept/a", b"first", retain=True)
+        first = await later(mesh, "Halle 3", "first reader", "kept/#")
+        await gets(first, b"first")  # fetched from edge-1 when the filter became wanted
+        await two.publish("kept/a", b"second", retain=True)
+        await gets(first, b"second")
+        again = await later(mesh, "Halle 3", "second reader", "kept/#")
+        await gets(again, b"second", retain=True)  # from the copy at its own broker
+        assert [g.payload for g in again.got] == [b"second"]
+        at_origin = await later(mesh, "edge-1", "reader at the first", "kept/#")
+        for _ in range(100):  # edge-1 wants it now, and its own older one has to give way
+            if at_origin.got and at_origin.got[-1].payload == b"second":
+                break
+            await asyncio.sleep(0.1)
+        assert at_origin.got[-1].payload == b"second"
+        await one.publish("kept/a", b"", retain=True)
+        await gets(first, b"")
+        for node in ("edge-1", "Halle 3"):
+
+            async def is_clear(node=node):
+                reader = await later(mesh, node, f"last reader {node}", "kept/a")
+                await asyncio.sleep(0.2)
+                reader.close()
+                return not reader.got
+
+            assert any([await is_clear() for _ in range(30)])
+        for each in (one, two, first, again, at_origin):
+            each.close()
+
+    run(scene())
+
+
+def test_properties_expiry_wills_and_shared_subscriptions_work_across_brokers(mesh):
+    async def scene():
+        sender = await client(mesh, "edge-1", "with properties")
+        plain = await later(mesh, "edge-2", "plain reader", "rich/#", "will/#")
+        shared = [
+            await later(mesh, "Halle 3", f"shares {i}", "$share/group/rich/#") for i in range(2)
+        ]
+        await arrives(sender, "rich/probe", plain, b"probe")
+        await until(lambda: any(each.got for each in shared), SECONDS)
+        for i in range(40):
+            await sender.publish("rich/data", b"%d" % i, expiry=60)
+        await all_arrive(plain, "rich/data", [b"%d" % i for i in range(40)])
+        data = lambda each: [g.payload for g in each.got if g.topic == "rich/data"]  # noqa: E731
+        await until(lambda: sum(len(data(each)) for each in shared) >= 40, SECONDS)
+        both = [payload for each in shared for payload in data(each)]
+        assert sorted(both, key=int) == [b"%d" % i for i in range(40)]  # each to one of the group
+        assert all(data(each) for each in shared)
+        await die(mesh.brokers["Halle 3"].port, mqtt5.Will("will/last", payload=b"gone"))
+        await gets(plain, b"gone")
+        for each in (sender, plain, *shared):
+            each.close()
+
+    run(scene())
+
+
+def test_replan_says_what_it_would_change_and_then_changes_it(mesh):
+    words = [sys.executable, "-m", "meshwright", "mesh", "replan", str(mesh.config.place)]
+    versions = []
+    for _ in range(5):  # clients of other tests may still be leaving, which makes a version, too
+        before = mesh.status().version
+        done = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"kept +[12]", done.stdout)
+        versions.append((before, mesh.status().version))
+        if before == versions[-1][1]:
+            break
+    assert versions[-1][0] == versions[-1][1], versions
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert "the planner designs the links from scratch" in done.stdout
+    mesh.wait_until_linked()
+
+
+def test_an_agent_refuses_to_start_beside_bridges_of_a_static_deployment(tmp_path):
+    with LocalMesh(tmp_path / "lab", ["a", "b"]) as local:
+        local.wait_until_linked()
+        ends = (local.brokers["a"], local.brokers["b"])
+        conf = ends[0].place / "mosquitto.conf"
+        bridge = f"connection b\naddress 127.0.0.1:{ends[1].port}\nremote_clientid mesh.a.b\n"
+        conf.write_text(conf.read_text() + bridge + "topic x out\n")
+        local.kill("agents-0")
+        ends[0].kill()
+        ends[0].start()
+        ends[0].wait()
+        command = [sys.executable, "-m", "meshwright", "mesh", "agent"]
+        place = str(local.config.place / "a")
+        done = subprocess.run([*command, place], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2
+        assert "has bridges of a static deployment (mesh.a.b)" in done.stderr
+        assert "deploy merge --remove" in done.stderr.replace("\n", " ")
+
+
+def test_with_certificates_and_exactly_once_a_killed_agent_doubles_nothing(tmp_path):
+    options = {"delivery": "exactly-once"}
+    with LocalMesh(tmp_path / "lab", ["a", "b"], tls=True, options=options) as local:
+        local.wait_until_linked()
+        tls = agent_login(read_agent(local.config.place / "a")).tls
+
+        async def scene():
+            sender = await client(local, "a", "sender", tls=tls)
+            receiver = await client(local, "b", "receiver", tls=tls)
+            await receiver.subscribe("tls/#")
+            await arrives(sender, "tls/probe", receiver, b"probe")
+            payloads = [b"%d" % i for i in range(300)]
+            for i, payload in enumerate(payloads):
+                sender.send(Message("tls/data", payload))
+                if i == 150:
+                    local.kill("agents-1", signal.SIGKILL)
+                    local.start_agents(1)
+                await asyncio.sleep(0)
+            await all_arrive(receiver, "tls/data", payloads)
+            for each in (sender, receiver):
+                each.close()
+
+        run(scene())
+        assert verify(local.config.place).findings == []
+
+
+def test_devices_that_nobody_listed_reach_the_cloud_without_a_command(tmp_path):
+    """Edge brokers only publish, the cloud subscribes with filters, new devices appear."""
+    edges = [f"edge-{i}" for i in range(4)]
+    with LocalMesh(tmp_path / "lab", [*edges, "cloud-1", "cloud-2"], per_process=6) as local:
+        local.wait_until_linked()
+
+        async def scene():
+            telemetry = await later(local, "cloud-1", "telemetry", "dev/+/telemetry")
+            everything = await later(local, "cloud-2", "archive", "#")
+            senders = [await client(local, node, "devices") for node in edges]
+            for i, sender in enumerate(senders):
+                await arrives(sender, f"dev/{i}/telemetry", telemetry, b"probe %d" % i)
+            await until(lambda: len(everything.got) >= 4, SECONDS)
+            names = [f"dev/new {i}/telemetry" for i in range(40)] + ["dev/1/alarm"]
+            for i, name in enumerate(names):
+                await senders[i % 4].publish(name, b"new")
+            new = lambda reader: sorted(g.topic for g in reader.got if g.payload == b"new")  # noqa: E731
+            await until(lambda: len(new(everything) + new(telemetry)) >= 81, SECONDS)
+            assert new(telemetry) == sorted(names[:-1])
+            assert new(everything) == sorted(names)
+            for each in (telemetry, everything, *senders):
+                each.close()
+
+        run(scene())
+
+
 def test_a_second_agent_of_a_broker_does_not_start(mesh):
     place = mesh.config.place / "edge-1"
     command = [sys.executable, "-m", "meshwright", "mesh", "agent", str(place)]
@@ -188,6 +362,8 @@ def test_init_writes_what_agents_and_planner_read(tmp_path):
 @pytest.mark.parametrize(
     ("request_", "why"),
     [
+        ({"survive": 1}, "--survive is 1; 2 brokers can survive the loss of 0 at most"),
+        ({"planner": "10.0.0.1:1883"}, "the planner and the broker 'a' would both listen at"),
         ({"method": "gmm"}, "unknown method 'gmm'; did you mean 'gm'"),
         ({"method": "sl", "routing": "tree"}, "routing 'tree' does not fit method 'sl'"),
         ({"planner": "nowhere"}, "--planner is 'nowhere'; give its address as HOST:PORT"),
@@ -198,6 +374,35 @@ def test_init_says_what_is_wrong(tmp_path, request_, why):
     with pytest.raises(InputError, match=re.escape(why)):
         init(InitRequest(path, tmp_path / "mesh", **request_))
     assert not (tmp_path / "mesh").exists()
+
+
+def test_ports_that_agents_and_brokers_of_one_host_would_share_are_refused(tmp_path):
+    path = inventory(tmp_path, "a,127.0.0.1,16001", "b,127.0.0.1,21001")
+    why = "the agent of 'a' and the broker 'b' would both listen at 127.0.0.1:21001"
+    with pytest.raises(InputError, match=re.escape(why)):
+        init(InitRequest(path, tmp_path / "mesh"))
+    assert not (tmp_path / "mesh").exists()
+
+
+def test_a_broker_may_be_called_as_the_files_of_a_mesh_are(tmp_path):
+    path = inventory(tmp_path, "planner,10.0.0.1,1883", "secret,10.0.0.2,1883")
+    made = init(InitRequest(path, tmp_path / "mesh"))
+    for member in made.brokers:
+        assert read_agent(tmp_path / "mesh" / member.directory).name == member.name
+
+
+def test_verify_says_at_once_that_a_part_of_the_mesh_is_missing(tmp_path):
+    path = inventory(tmp_path, "a,127.0.0.1,16001", "b,127.0.0.1,16002")
+    init(InitRequest(path, tmp_path / "mesh"))
+    with pytest.raises(DeployError, match=r"the planner at .* does not answer.*needs the whole"):
+        verify(tmp_path / "mesh")
+
+
+def test_an_option_that_cannot_be_is_refused(tmp_path):
+    path = inventory(tmp_path, "a,10.0.0.1,1883", "b,10.0.0.2,1883")
+    init(InitRequest(path, tmp_path / "mesh", options={"journal_messages": -1}))
+    with pytest.raises(InputError, match="journal_messages is -1; give 1 or more"):
+        read_agent(tmp_path / "mesh" / "a")
 
 
 def test_an_option_that_does_not_exist_is_named(tmp_path):

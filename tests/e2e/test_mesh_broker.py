@@ -6,9 +6,10 @@ from contextlib import suppress
 import pytest
 
 from meshwright.deploy.lab.processes import free_ports
+from meshwright.mesh.adapters.adapter import Endpoint, client_id
 from meshwright.mesh.adapters.fetching import fetch
 from meshwright.mesh.adapters.log_connection import LogConnection
-from meshwright.mesh.adapters.mosquitto import DataSession, Endpoint, client_id
+from meshwright.mesh.adapters.session import DataSession
 from meshwright.mesh.core.events import (
     Accept,
     BrokerLost,
@@ -23,7 +24,7 @@ from meshwright.mesh.core.events import (
     Wanted,
 )
 from meshwright.mesh.core.values import Message
-from meshwright.mesh.lab_brokers import LocalBroker
+from meshwright.mesh.lab.brokers import LocalBroker
 from meshwright.mesh.shell.mqtt import Login, connect
 
 
@@ -99,15 +100,14 @@ async def until(condition):
 class Session(DataSession):
     """The data session, with the events it told."""
 
-    def __init__(self, broker, numbers=None):
+    def __init__(self, broker, known=()):
         self.events, self.notes = [], []
         login = Login("127.0.0.1", broker.port, client_id("m", "edge-1"))
-        numbers = {} if numbers is None else numbers
         super().__init__(
             Endpoint(login, 2**24),
             self.events.append,
             lambda what, why: self.notes.append((what, why)),
-            numbers,
+            known,
             lambda *_: None,
         )
 
@@ -342,7 +342,7 @@ def test_a_broker_without_the_log_lines_is_named_with_what_to_add(tmp_path, monk
         task = asyncio.create_task(followed.run())
         await until(lambda: followed.notes)
         assert followed.notes[0][0] == "brokers_without_log"
-        assert "log_dest topic; log_type subscribe" in followed.notes[0][1]
+        assert "Add the lines of the agent's mosquitto.conf" in followed.notes[0][1]
         await stopped(followed, task)
 
     try:

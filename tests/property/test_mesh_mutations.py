@@ -5,6 +5,8 @@ import pytest
 from meshwright.mesh.core import intake
 from meshwright.mesh.core.agent import Agent
 from meshwright.mesh.core.events import PLANNER
+from meshwright.mesh.core.farewell import Farewell
+from meshwright.mesh.core.frames import Drained
 from meshwright.mesh.core.origin import Origin
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.receiver import Receiver
@@ -15,6 +17,15 @@ from meshwright.mesh.simulator.scenario import ANY, Plan, run_scenario
 
 # Agents that crash again and again while their brokers send.
 CRASHES = Plan(n_nodes=(2, 3), kinds=("agent",), faults=(4, 8), routings=("tree",))
+# Brokers that leave while their clients publish.
+REMOVALS = Plan(
+    n_nodes=(3, 5),
+    kinds=("agent", "partition"),
+    added=(0, 1),
+    removed=(1, 2),
+    loses_planner=(False,),
+)
+SAME_BROKERS = Plan(added=(0,), removed=(0,), loses_planner=(False,))
 MOST_SEEDS = 60
 
 
@@ -71,6 +82,40 @@ def test_a_floor_that_is_too_high_loses_messages(monkeypatch):
     assert first_violation(ANY).startswith("lost")
 
 
+def test_forgetting_the_message_before_an_expired_one_breaks_the_order(monkeypatch):
+    """Seeds like this one broke the order until "never" named the message to wait for instead."""
+    monkeypatch.setattr(Origin, "_owed_before", lambda self, frame: None)
+    assert first_violation(SAME_BROKERS, [304]).startswith("out of order")
+
+
+def test_a_message_whose_expiry_is_forgotten_comes_late(monkeypatch):
+    publish = Receiver._publish
+
+    def publish_whatever_its_age(self, item):
+        item.deadline = None
+        publish(self, item)
+
+    monkeypatch.setattr(Origin, "_is_expired", lambda self, pending: False)
+    monkeypatch.setattr(Receiver, "_publish", publish_whatever_its_age)
+    found = [v.text for seed in range(MOST_SEEDS) for v in run_scenario(seed).violations]
+    assert any(text.startswith("late") for text in found)
+
+
+def test_a_broker_that_leaves_before_all_is_sent_loses_messages(monkeypatch):
+    def tell_at_once(self):
+        if self.is_leaving:
+            self._out.to_planner(Drained(self._node))
+
+    monkeypatch.setattr(Farewell, "_begin", tell_at_once)
+    found = [v.text for seed in range(MOST_SEEDS) for v in run_scenario(seed, REMOVALS).violations]
+    assert any(text.startswith("lost") for text in found)
+
+
+def test_a_broker_that_nobody_takes_out_is_noticed(monkeypatch):
+    monkeypatch.setattr(Farewell, "tell", lambda self: None)
+    assert "still counts" in first_violation(REMOVALS)
+
+
 class Blocking(Agent):
     """An agent that stops reading while one of its links is full."""
 
@@ -98,3 +143,11 @@ def crossing_bursts(agent_class):
 @pytest.mark.parametrize(("agent_class", "arrive"), [(Agent, True), (Blocking, False)])
 def test_full_links_that_wait_for_each_other_stand_still(agent_class, arrive):
     assert (crossing_bursts(agent_class) == 80) == arrive
+
+
+def test_new_packet_ids_that_are_taken_for_the_old_ones_break_the_promises(monkeypatch):
+    """Brokers that give new packet ids to what comes again need `_renumber`."""
+    plan = CRASHES._replace(same_packet_ids=False)
+    assert first_violation(plan) is None
+    monkeypatch.setattr(intake.Intake, "_renumber", lambda self, _, packet: self.table.get(packet))
+    assert first_violation(plan).startswith("doubled")

@@ -115,6 +115,36 @@ def test_kernels_import_kernels_and_little_else():
             assert others <= SHARED_BY_KERNELS, path
 
 
+def kernels_in_closures(text: str, names: dict[str, object]) -> set[str]:
+    """Return the kernels among a file's global names that its functions inside functions use."""
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    inner = {f for outer in functions for f in ast.walk(outer) if f is not outer}
+    used = {
+        name.id
+        for function in inner.intersection(functions)
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name)
+    }
+    return {name for name in used if hasattr(names.get(name), "py_func")}
+
+
+def test_functions_for_spark_tasks_reach_kernels_through_their_module():
+    # A function inside a function is pickled with the globals that it names. A kernel among them
+    # would be compiled again in the processes of the tasks, by every command.
+    shipping = [path for path in sources() if "InArrow" in path.read_text()]
+    assert len(shipping) > 10
+    for path in shipping:
+        names = vars(importlib.import_module(module_name(path)))
+        assert kernels_in_closures(path.read_text(), names) == set(), path
+
+
+def test_a_kernel_in_a_function_for_tasks_is_noticed():
+    from meshwright.overlay.kernels.dependence import count_lost
+
+    text = "def check():\n    def task(batches):\n        yield count_lost(batches)\n"
+    assert kernels_in_closures(text, {"count_lost": count_lost}) == {"count_lost"}
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

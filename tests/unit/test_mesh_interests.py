@@ -44,6 +44,33 @@ def test_client_ids_and_filters_may_hold_spaces_and_digits():
     assert not made.in_doubt
 
 
+def test_a_client_id_may_end_with_a_digit_of_its_own():
+    made = reader(connected("sensor 0"), (SUBSCRIBED, "sensor 0 2 $share/group/x"))
+    assert made.wanted() == {"x"}
+    assert not made.in_doubt
+
+
+def test_a_client_that_calls_itself_like_a_line_of_the_log_is_heard():
+    name = f"New connection from Client {AGENT}x"
+    assert reader(connected(name), (SUBSCRIBED, f"{name} 1 x")).wanted() == {"x"}
+
+
+def test_lines_about_agents_are_told_apart():
+    made = reader()
+    assert not made.read(SUBSCRIBED, f"{TIME}{AGENT}lab.a.data 1 x")
+    for client, counts in ((f"{AGENT}lab.a.data", False), ("a", True)):
+        topic, text = connected(client)
+        assert made.read(topic, TIME + text) == counts
+
+
+def test_a_session_of_mqtt_5_that_may_live_on_is_kept_and_counted():
+    made = reader(connected("a", version=5), (SUBSCRIBED, "a 1 x"), (SUBSCRIBED, "a 1 y"))
+    assert made.doubts() == {}
+    made.read(NOTICE, TIME + "Client a disconnected.")
+    assert made.wanted() == {"x", "y"}
+    assert list(made.doubts().values()) == [2]
+
+
 def test_a_line_with_two_readings_keeps_both_interests_and_is_counted():
     lines = connected("a"), connected("a 1 b"), (SUBSCRIBED, "a 1 b 1 x")
     made = reader(*lines)

@@ -68,6 +68,16 @@ def test_the_index_finds_what_overlaps_and_nothing_else():
     assert index.covering("+/b") == ["#", "+/b"]
 
 
+def test_an_index_without_a_pattern_is_as_if_it_had_never_been_there():
+    index = PatternIndex(["a/b", "a/b/c", "a/+"])
+    for gone in ("a/b", "a/b/c", "x", "a/+/y"):
+        index.discard(gone)
+    assert index.covering("a/b") == ["a/+"]
+    assert index.overlapping("a/b/c") == []
+    index.discard("a/+")
+    assert index._below == {}
+
+
 def test_examples_are_matched_by_their_pattern_and_what_lies_around_it_only():
     patterns = ["#", "a/#", "a/+", "any-1/+", "a/any-1"]
     found = example_names(patterns)

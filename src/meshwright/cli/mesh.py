@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +14,13 @@ from typer import Argument, Option
 from meshwright.cli import add_group, command_name, show
 from meshwright.cli.lab import lab, stopping_brokers
 from meshwright.cli.options import Json, Seed
-from meshwright.errors import CheckError, DeployError
+from meshwright.errors import CheckError
 from meshwright.runtime import interrupts
+from meshwright.runtime.progress import Progress
 
 if TYPE_CHECKING:
-    from meshwright.mesh.demo import DemoResult
+    from meshwright.mesh.config import Member
+    from meshwright.mesh.lab.load import LoadResult
     from meshwright.mesh.status import MeshStatus
 
 MOST_ROWS = 20
@@ -58,22 +61,38 @@ def init(
         "links by": f"{config.method}, messages by {config.routing}",
     }
     show.print_facts(f"mesh {out}", facts)
-    first = config.brokers[0].directory
-    print("\nnext, on the host of each broker:")
-    print(f"  1. add the lines of {out}/{first}/mosquitto.conf")
-    print("     to its configuration, and send the broker SIGHUP; it needs no restart")
-    print(f"  2. copy {out}/{first} there and run: {command_name()} mesh agent {first}")
+    print_next_steps(out, config.brokers)
     print(f"and on the planner's host: {command_name()} mesh planner {out}")
     print(f"then see: {command_name()} mesh status {out}")
+    print(f"for Prometheus and Grafana: {out}/monitoring")
+
+
+def print_next_steps(place: Path, members: Sequence[Member]) -> None:
+    """Print what is to be done at brokers whose directories were written."""
+    from meshwright.mesh.init import next_steps
+
+    print("\nnext, on the host of each broker:")
+    for i, (directory, lines) in enumerate(next_steps(members)):
+        print(f"  {'1.' if i == 0 else 'or'} {place}/{directory}:")
+        print("".join(f"     {line}\n" for line in lines), end="")
+    first = members[0].directory
+    print(f"  2. copy {place}/{first} there and run: {command_name()} mesh agent {first}")
 
 
 @mesh.command()
-def planner(mesh: Mesh, log_json: LogJson = False) -> None:
+def planner(
+    mesh: Mesh,
+    restore: bool = Option(
+        False, "--restore", help="Its files were lost: collect the log from the agents first."
+    ),
+    log_json: LogJson = False,
+) -> None:
     """Run the planner of a mesh in the foreground."""
     from meshwright.mesh.shell.process import run_planner
+    from meshwright.report.live import LiveSite
 
     start_logging(as_json=log_json)
-    run_planner(mesh)
+    run_planner(mesh, LiveSite, restores=restore)
 
 
 @mesh.command()
@@ -93,44 +112,53 @@ def agent(
 @mesh.command()
 def status(
     mesh: Mesh,
-    watch: bool = Option(False, "--watch", help="Show it again every two seconds."),
+    watch: bool = Option(
+        False, "--watch", help="Keep showing it, with rates; q or Ctrl-C ends it with exit 0."
+    ),
     json: Json = False,
 ) -> None:
-    """Show brokers, links and what waits; exit 1 if anything is wrong."""
+    """Show what is up and what waits; exit 1 if anything is wrong."""
     from meshwright.mesh.status import mesh_status
 
-    while True:
-        found = mesh_status(mesh)
-        if json:
-            show.print_json(found.as_dict())
-        else:
-            print_status(mesh, found)
-        if not watch:
-            break
-        time.sleep(2)
+    if watch:
+        from meshwright.cli.mesh_watch import watch_json, watch_status
+
+        (watch_json if json else watch_status)(mesh)
+        return
+    found = mesh_status(mesh)
+    if json:
+        show.print_json(found.as_dict())
+    else:
+        print_status(mesh, found)
     show.raise_findings(f"the mesh '{mesh}' is not well", found.findings)
 
 
 def print_status(mesh: Path, found: MeshStatus) -> None:
     """Print the state of a mesh."""
+    from meshwright.mesh.status import COLUMNS
+
     facts = {
         "planner": "up" if found.planner_up else "out of reach",
         "agents": f"{found.n_agents_up:,} of {found.n_brokers:,} up",
         "brokers": f"{found.n_brokers_up:,} of {found.n_brokers:,} connected",
-        "links": f"{found.n_links_up:,} up",
+        "links": f"{found.n_links_up:,} up, {found.n_links_planned:,} planned",
         "version": f"{found.version}" + ("" if found.is_level else ", not everywhere yet"),
         "filters wanted": found.n_wanted,
         "messages taken": found.n_taken,
         "messages delivered": found.n_delivered,
         "waiting on disk": found.n_waiting,
     }
+    if found.leaving:
+        facts["leaving"] = f"{', '.join(found.leaving)}; wait for it with mesh remove"
     show.print_facts(f"mesh {mesh}", facts)
     if found.rows:
         print()
-        columns = ("broker", "links", "wants", "taken", "delivered", "journal", "mailbox")
-        show.print_table(columns, found.rows[:MOST_ROWS])
+        show.print_table(COLUMNS, found.rows[:MOST_ROWS])
         if len(found.rows) > MOST_ROWS:
             print(f"... and {len(found.rows) - MOST_ROWS} more; --json lists all")
+    if found.in_doubt:
+        print("\nkept in doubt, as the brokers' logs do not say that they ended")
+        show.print_facts(None, found.in_doubt)
     if found.counters:
         print("\ncounted since the processes started")
         show.print_facts(None, found.counters)
@@ -145,13 +173,16 @@ def verify(
     """Send numbered messages; exit 1 unless all arrive as wanted."""
     from meshwright.mesh.verify import verify as stage
 
-    result = stage(mesh, n_messages=messages)
+    progress = Progress(1)
+    with progress.step("publishing and waiting for what arrives"):
+        result = stage(mesh, n_messages=messages)
     if json:
         show.print_json(result.as_dict())
     else:
         facts: dict[str, Any] = {
             "brokers": result.n_brokers,
             "published": result.n_published,
+            "due at other brokers": result.n_expected,
             "delivered": result.n_delivered,
             "missing": result.n_missing,
             "duplicates": result.n_doubled,
@@ -168,103 +199,151 @@ def verify(
 @mesh.command()
 def replan(
     mesh: Mesh,
-    dry_run: bool = Option(False, "--dry-run", help="Only say what the mesh looks like now."),
+    dry_run: bool = Option(False, "--dry-run", help="Only say what would change."),
     json: Json = False,
 ) -> None:
-    """Ask the planner for a new design now."""
-    from meshwright.mesh.status import ask_replan, mesh_status
+    """Design the links from scratch."""
+    from meshwright.mesh.status import ask_replan
 
-    before = mesh_status(mesh)
-    if not before.planner_up:
-        raise DeployError(
-            f"the planner of '{mesh}' is out of reach. Start it: `meshwright mesh planner {mesh}`"
-        )
-    if not dry_run:
-        ask_replan(mesh)
-    found = before if dry_run else mesh_status(mesh)
+    progress = Progress(1)
+    with progress.step("designing" if dry_run else "asking the planner"):
+        found = ask_replan(mesh, dry_run=dry_run)
     if json:
-        show.print_json({"links": found.n_links_up, "version": found.version})
+        show.print_json(found)
+    elif dry_run:
+        show.print_facts(f"mesh {mesh}, if it were designed now", found)
+        print(f"\nto do so: {command_name()} mesh replan {mesh}")
     else:
-        show.print_facts(
-            f"mesh {mesh}", {"links": f"{found.n_links_up:,} up", "version": found.version}
-        )
-        if not dry_run:
-            print("\nthe planner designs again; see the links: mesh status")
+        print("the planner designs the links from scratch")
+        print(f"see them: {command_name()} mesh status {mesh}")
+
+
+@mesh.command()
+def monitoring(mesh: Mesh, json: Json = False) -> None:
+    """Write the files for Prometheus and Grafana again."""
+    from meshwright.mesh.config import read_mesh
+    from meshwright.mesh.monitoring import write_monitoring
+
+    place = write_monitoring(read_mesh(mesh))
+    if json:
+        show.print_json({"monitoring": str(place)})
+        return
+    print(f"{place} has a configuration and alerts for Prometheus, and a")
+    print(f"dashboard for Grafana. To try it: prometheus --config.file={place}/prometheus.yml")
 
 
 @lab.command(name="mesh")
 def lab_mesh(
     demo: bool = Option(False, "--demo", help="All 60 brokers of the example, instead of 6."),
+    brokers: int = Option(6, min=3, max=60, help="How many brokers of the example."),
     seconds: float = Option(15.0, min=1, help="How long messages flow."),
     rate: float = Option(100.0, min=1, help="Messages a second, in all."),
+    fault: list[str] | None = Option(
+        None, help="agent, broker, planner, link, ... or all; repeatable."
+    ),
     method: str = Option("gm", help="How to choose links: gm, minmax, refined, or sl."),
+    survive: int = Option(0, min=0, help="Brokers whose loss may cut nobody off."),
+    exactly_once: bool = Option(False, "--exactly-once", help="QoS 2 to each broker."),
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Run the living mesh here, with clients that come and go."""
-    import csv
+    """Run the living mesh here, with load and faults."""
     import tempfile
 
-    from meshwright.cli.demo import find_example
+    from meshwright.cli.demo import example_interests
     from meshwright.deploy.lab.processes import find_mosquitto
-    from meshwright.mesh.demo import run_demo
-    from meshwright.mesh.lab import LocalMesh
+    from meshwright.mesh.lab.faults import choose
+    from meshwright.mesh.lab.load import LoadRequest, run_load
+    from meshwright.mesh.lab.running import LocalMesh
 
     find_mosquitto()
-    interests: dict[str, list[str]] = {}
-    with find_example().open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            interests.setdefault(row["broker"], []).append(row["topic"])
-    nodes = sorted(interests)[:: 1 if demo else 10]
-    per_process = max(1, len(nodes) // 4)
+    request = LoadRequest(seconds, rate, choose(fault or ()), seed)
+    interests = example_interests(60 if demo else brokers)
+    # A fault ends one agent at a time, so each has a process of its own.
+    per_process = 1 if request.faults else max(1, len(interests) // 4)
     if not json:
-        print(f"{len(nodes)} MQTT brokers of a company, an agent beside each, and a planner, on")
+        n = len(interests)
+        print(f"{n} MQTT brokers of a company, an agent beside each, and a planner, on")
         print("this machine. Nobody tells the mesh who wants what: it follows the clients.\n")
 
-    def step(words: str) -> None:
-        print(f"  {words} ...", file=sys.stderr, flush=True)
-
+    step = Steps()
     with tempfile.TemporaryDirectory(prefix="meshwright-lab-") as scratch, stopping_brokers():
-        local = LocalMesh(Path(scratch) / "lab", nodes, per_process=per_process, method=method)
-        with interrupts.let_in():
-            found = run_demo(
-                local,
-                {node: interests[node] for node in nodes},
-                step,
-                seconds=seconds,
-                rate=rate,
-                seed=seed,
-            )
+        local = LocalMesh(
+            Path(scratch) / "lab",
+            list(interests),
+            per_process=per_process,
+            method=method,
+            survive=survive,
+            options={"delivery": "exactly-once"} if exactly_once else {},
+            proxied=bool(request.faults),
+        )
+        if not json:
+            print(f"While it runs, its page is at http://{local.config.metrics}/\n")
+        with interrupts.let_in(), step:
+            found = run_load(local, interests, step, request)
     if json:
         show.print_json(found.as_dict())
     else:
-        print_demo(found)
+        print_load(found)
     if not found.is_well:
         raise CheckError("the mesh did not keep its promises; the table says which.")
 
 
-def print_demo(found: DemoResult) -> None:
+class Steps:
+    """Says on stderr what the lab does, and how long it has been doing so."""
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+
+    def __call__(self, words: str) -> None:
+        """Begin a step; it ends with the next one."""
+        self._running.close()
+        print(f"  {words} ...", file=sys.stderr, flush=True)
+        self._running.enter_context(Progress(1).step(words))
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+
+def print_load(found: LoadResult) -> None:
     """Print what clients saw."""
-    n_new = found.n_subscriptions
+    seen = found.verdict
     slowest = max(found.first_ms, default=None)
     copies = found.copies_per_delivery
     facts = {
         "brokers": f"{found.n_brokers}; agents and planner in {found.n_processes} processes",
         "links between agents": found.n_links,
-        "messages published": found.n_published,
-        "deliveries due": found.n_expected,
-        "delivered": found.n_delivered,
-        "lost": found.n_lost,
-        "doubled": found.n_doubled,
-        "out of order": found.n_out_of_order,
-        "new subscriptions": f"{n_new} while messages flowed, no restart",
+        "messages published": seen.n_published,
+        "deliveries due": seen.n_expected,
+        "delivered": seen.n_delivered,
+        "lost": seen.n_lost,
+        "doubled": seen.n_doubled,
+        "out of order": seen.n_out_of_order,
+        "not wanted": seen.n_unwanted,
+        "new subscriptions": f"{found.n_subscriptions} while messages flowed, no restart",
         "until the first message": f"{_ms(found.median())} median, {_ms(slowest)} slowest",
-        "copies per delivery": "-" if copies is None else f"{copies:.2f} over links",
     }
+    if copies is not None:
+        facts["copies per delivery"] = f"{copies:.2f} over links"
+        relays = found.relays_per_delivery or 0
+        facts["relays per delivery"] = f"{relays:.2f}, until new subscriptions are planned for"
+    if seen.waits:
+        facts["repeated at failed brokers"] = seen.n_possibly_doubled
     print()
     show.print_facts("what the clients saw", facts)
+    if seen.waits:
+        print("\nlongest waits: of messages between other brokers, and of those that were held")
+        rows = [(wait.what, _seconds(wait.others), _seconds(wait.held)) for wait in seen.waits]
+        show.print_table(("fault", "others", "after healing"), rows)
     if found.is_well:
         print("\nevery client got each message it wants once, in order")
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} s"
 
 
 def _ms(value: float | None) -> str:

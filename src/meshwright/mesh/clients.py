@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import mqtt5
 
 from meshwright.errors import DeployError
-from meshwright.mesh.adapters.messages import packet_of
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.shell.mqtt import Connection, Login, connect
 
@@ -33,6 +32,7 @@ class MeshClient:
         self._answers: dict[tuple[str, int], asyncio.Future[None]] = {}
         self.connection: Connection
         self.lost: str | None = None
+        self.ended = asyncio.Event()  # set when the broker is lost
 
     @classmethod
     async def open(
@@ -56,7 +56,7 @@ class MeshClient:
         packet = self.connection.take_id() if message.qos else 0
         if packet is None:
             raise DeployError("the broker does not acknowledge; all packet ids are in use.")
-        self.connection.publish(packet, packet_of(message, message.qos, packet, False))
+        self.connection.send(message, message.qos, packet)
         return self._expect("publish", packet) if message.qos else None
 
     async def publish(self, topic: str, payload: bytes = b"", **options: Any) -> None:
@@ -115,6 +115,7 @@ class MeshClient:
     def broker_lost(self, reason: str) -> None:
         """Fail what waits for an answer."""
         self.lost = reason
+        self.ended.set()
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(DeployError(f"a broker was lost: {reason}."))

@@ -5,9 +5,11 @@
     MESH/mesh.toml              the name, the planner's endpoint, how to design, all brokers
     MESH/secret                 what agents and the planner prove to each other that they know
     MESH/planner/               the planner's files
+    MESH/planner/log/           its log for `meshwright ingest`
+    MESH/monitoring/            files for Prometheus and Grafana
     MESH/edge-1/agent.toml      one directory for each broker: copy it to the broker's host
     MESH/edge-1/secret
-    MESH/edge-1/mosquitto.conf  lines to add to the broker's configuration
+    MESH/edge-1/mosquitto.conf  what the broker needs; other kinds of brokers have other files
     MESH/edge-1/state/          the agent's files, once it has run
 """
 
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 from meshwright.errors import InputError, unknown_choice
 
 MESH_FILE, AGENT_FILE, SECRET_FILE = "mesh.toml", "agent.toml", "secret"
-STATE, PLANNER_PLACE = "state", "planner"
+STATE, PLANNER_PLACE, LOG_PLACE, REMOVED_PLACE = "state", "planner", "log", "removed"
 METHODS = {"gm": ("tree",), "minmax": ("tree",), "refined": ("tree",), "sl": ("po", "pal", "pie")}
 DELIVERIES = ("at-least-once", "exactly-once")
 # Keys of [options] in agent.toml, each with its type and a default
@@ -27,6 +29,7 @@ OPTIONS: dict[str, Any] = {
     "fsync": False,  # records survive a power failure, too
     "log_file": "",  # of the broker, for what clients wanted before the agent's first start
     "max_message": 16 * 2**20,  # bytes
+    "count_seconds": 60,  # how long messages are counted before the planner is told
     "journal_messages": 100_000,
     "journal_bytes": 256 * 2**20,
     "journal_seconds": 7 * 86_400,
@@ -34,6 +37,9 @@ OPTIONS: dict[str, Any] = {
     "mailbox_bytes": 256 * 2**20,
     "mailbox_seconds": 7 * 86_400,
 }
+
+
+ADAPTER_KEYS = ("adapter", "protocol", "management", "vhost")  # columns of the inventory
 
 
 class BrokerAddress(NamedTuple):
@@ -48,6 +54,10 @@ class BrokerAddress(NamedTuple):
     username: str = ""
     password_env: str = ""
     password_file: str = ""
+    adapter: str = "mosquitto"
+    protocol: str = ""
+    management: str = ""
+    vhost: str = ""
 
 
 class AgentConfig(NamedTuple):
@@ -77,10 +87,12 @@ class Member(NamedTuple):
     endpoint: str  # of its agent
     broker: str  # host:port
     metrics: str  # host:port of its agent's metrics and status
+    node: int = -1  # its number in the mesh, for ever
+    adapter: str = "mosquitto"
 
 
 class MeshConfig(NamedTuple):
-    """What is in mesh.toml; a broker's number is its place in the list."""
+    """What is in mesh.toml."""
 
     place: Path
     mesh: str
@@ -93,19 +105,40 @@ class MeshConfig(NamedTuple):
     ca: str = ""  # the planner's certificates; empty without TLS
     cert: str = ""
     key: str = ""
+    leaving: tuple[Member, ...] = ()  # that go once their agents have sent what they have
+    removed: tuple[Member, ...] = ()  # their numbers are not given to others
 
     @property
     def secret(self) -> bytes:
         """What agents of this mesh know."""
         return read_secret(self.place)
 
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of all brokers that take part or once did."""
+        return {member.node for member in (*self.brokers, *self.leaving, *self.removed)}
+
 
 def read_mesh(place: Path) -> MeshConfig:
     """Return what mesh.toml of a mesh says."""
     text = _read_toml(place / MESH_FILE, "Give the directory that `meshwright mesh init` wrote.")
     try:
-        members = tuple(Member(**row) for row in text.pop("brokers"))
-        return MeshConfig(place, **text, brokers=members)
+        lists = {
+            key: tuple(Member(**row) for row in text.pop(key, ()))
+            for key in ("brokers", "leaving", "removed")
+        }
+        if not lists["brokers"]:
+            raise KeyError("there are no [[brokers]]")
+        # Before brokers could be added and removed, a number was the place in the list.
+        lists["brokers"] = tuple(
+            member if member.node >= 0 else member._replace(node=i)
+            for i, member in enumerate(lists["brokers"])
+        )
+        named: dict[str, Any] = {**text, **lists}
+        found = MeshConfig(place, **named)
+        if len(found.numbers) < sum(map(len, lists.values())):
+            raise KeyError("two brokers have the same node number")
+        return found
     except (TypeError, KeyError) as error:
         raise InputError(f"'{place / MESH_FILE}' cannot be used: {error}.") from error
 
@@ -121,6 +154,8 @@ def read_agent(place: Path) -> AgentConfig:
         if type(value) is not type(OPTIONS[key]):
             kind = type(OPTIONS[key]).__name__
             raise InputError(f"'{path}': {key} is {value!r}; it must be of type {kind}.")
+        if type(value) is int and value < 1:
+            raise InputError(f"'{path}': {key} is {value}; give 1 or more.")
     options = {**OPTIONS, **given}
     if options["delivery"] not in DELIVERIES:
         raise unknown_choice(f"delivery in '{path}'", options["delivery"], DELIVERIES)

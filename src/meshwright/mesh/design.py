@@ -1,5 +1,9 @@
 """Designs for the planner: the library's methods, on what brokers want at this moment.
 
+As long as an overlay is there, it is mended: links that serve stay, so a subscription moves few of
+them. A design from scratch takes its place when it saves more than a tenth of the links, and when
+an operator asks for one with `mesh replan`.
+
 The design connects every filter and the meet of every crossing pair of filters. Then those who want
 any name at all are connected, also of names that nobody listed. Beyond a limit of meets, messages
 of some names need relays, which is said: one client's filters must not stop the planner. One more
@@ -10,19 +14,23 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from meshwright.errors import InfeasibleError
 from meshwright.mesh.core.events import Design
 from meshwright.mesh.core.values import Topology
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
-from meshwright.model.small_world import SmallWorld, positions_of
+from meshwright.model.small_world import SmallWorld, positions_of, small_world
 from meshwright.overlay import design
 from meshwright.overlay.methods import SMALL_WORLDS
+from meshwright.overlay.replanning import mend
 from meshwright.patterns.filters import PatternIndex, is_filter, pair_meets
+from meshwright.smallworld.replanning import replan_world
 
 MOST_MEETS = 2_000  # each is a topic of the design: some seconds of work at 1,000 brokers
-
-
+DRIFT = 1.1  # a mended overlay may have so many times the links of a design from scratch
+ROUNDS = 100  # of the search for fewer links when an overlay is mended: some milliseconds
 EVERYBODY = "$mesh"  # no client's filter: those that begin with $ stay inside their broker
 
 
@@ -51,6 +59,11 @@ def design_topology(
     filters = dict(request.interests)
     instance, n_left_out = mesh_instance({node: filters.get(node, ()) for node in request.nodes})
     overlay = _design(instance, request, method, options)
+    before = None if request.fresh else _before(request, method, routing, options)
+    if before is not None:
+        mended = _design(instance, request, before, options)
+        if mended.n_edges <= DRIFT * overlay.n_edges:
+            overlay = mended
     numbers = sorted(request.nodes)
     edges = tuple(sorted((numbers[u], numbers[v]) for u, v in overlay.edges.tolist()))
     if routing == "tree" or not isinstance(overlay, SmallWorld):
@@ -62,16 +75,54 @@ def design_topology(
 
 
 def _design(
-    instance: Instance, request: Design, method: str, options: Mapping[str, Any]
+    instance: Instance, request: Design, start: Overlay | str, options: Mapping[str, Any]
 ) -> Overlay:
-    numbers = sorted(request.nodes)
-    names = dict(zip(numbers, instance.node_names, strict=True))
-    down = [pair for pair in request.forbidden if names.keys() >= set(pair)]
+    """Return the overlay that a method designs, or the one before, mended."""
+    method = start if isinstance(start, str) else start.method
+    if isinstance(start, SmallWorld):
+        return replan_world(start, instance).overlay
+
+    def make(**given: Any) -> Overlay:
+        if isinstance(start, Overlay):
+            return mend(start, instance, rounds=ROUNDS, **given).overlay
+        return design(instance, method, certify=False, **given, **options)
+
+    present = set(request.nodes)
+    down = [pair for pair in request.forbidden if present.issuperset(pair)]
     if down and method not in SMALL_WORLDS:
-        rows = [{"a": names[u], "b": names[v], "allowed": "no"} for u, v in down]
+        rows = [{"a": name_of(u), "b": name_of(v), "allowed": "no"} for u, v in down]
         with suppress(InfeasibleError):
-            return design(instance, method, certify=False, links=rows, **options)
-    return design(instance, method, certify=False, **options)
+            return make(links=rows)
+    return make()
+
+
+def _before(
+    request: Design, method: str, routing: str, options: Mapping[str, Any]
+) -> Overlay | None:
+    """Return the present overlay as a value that can be mended; None if there is none of its kind.
+
+    Its workload has no topics, so mending looks at all of today's.
+    """
+    present = request.before
+    if present is None or not present.edges or present.routing != routing:
+        return None
+    nodes = sorted({node for edge in present.edges for node in edge})
+    if set(nodes).isdisjoint(request.nodes):
+        return None
+    yesterday = Instance.from_pairs([], nodes=map(name_of, nodes))
+    place = {node: i for i, node in enumerate(nodes)}
+    if routing != "tree":
+        if set(present.ring) != set(nodes):
+            return None
+        ring = [place[node] for node in present.ring]
+        return small_world(yesterday, ring, present.fingers, method=method, seed=0)
+    edges = np.array([(place[u], place[v]) for u, v in present.edges], np.int32)
+    return Overlay(yesterday, edges, np.zeros(len(edges), np.int32), method, dict(options))
+
+
+def name_of(node: int) -> str:
+    """Return the name of a node in designs; names are in the order of numbers."""
+    return f"{node:06}"
 
 
 def mesh_instance(
@@ -81,19 +132,30 @@ def mesh_instance(
 
     Nodes are numbered in the order of their numbers in the mesh.
     """
-    wanting: dict[str, set[int]] = {}
+    named = {name_of(node): list(patterns) for node, patterns in sorted(wanted.items())}
+    meets, n_left_out = pair_meets({name for own in named.values() for name in own}, most_meets)
+    pairs = wanting_pairs(named, meets) | {(name, EVERYBODY) for name in named}
+    return Instance.from_pairs(sorted(pairs), nodes=list(named)), n_left_out
+
+
+def wanting_pairs(
+    wanted: Mapping[str, Iterable[str]], more: Iterable[str] = ()
+) -> set[tuple[str, str]]:
+    """Return who wants which filter, also by a wider one; `more` are further filters to look at.
+
+    Examples
+    --------
+    >>> sorted(wanting_pairs({"edge-1": ["a/#"], "edge-2": ["a/b"]}))
+    [('edge-1', 'a/#'), ('edge-1', 'a/b'), ('edge-2', 'a/b')]
+    """
+    wanting: dict[str, set[str]] = {}
     for node, patterns in wanted.items():
         for pattern in patterns:
             wanting.setdefault(pattern, set()).add(node)
-    meets, n_left_out = pair_meets(wanting, most_meets)
     index = PatternIndex(filter(is_filter, wanting))
-    width = len(str(max(wanted, default=0)))
-    pairs = {
-        (f"{node:0{width}}", pattern)
-        for pattern in wanting.keys() | meets
+    return {
+        (node, pattern)
+        for pattern in wanting.keys() | set(more)
         for wide in {pattern, *index.covering(pattern)}
         for node in wanting.get(wide, ())
     }
-    names = [f"{node:0{width}}" for node in sorted(wanted)]
-    pairs |= {(name, EVERYBODY) for name in names}
-    return Instance.from_pairs(sorted(pairs), nodes=names), n_left_out

@@ -12,7 +12,9 @@ from meshwright.errors import DeployError
 from meshwright.mesh.config import read_mesh, split_endpoint
 
 SECONDS = 2.0  # to wait for an answer
+DESIGN_SECONDS = 600.0  # for a design
 PARALLEL = 16
+COLUMNS = ("broker", "links", "wants", "taken", "delivered", "journal", "mailbox")
 
 
 @dataclass(slots=True)
@@ -23,7 +25,8 @@ class MeshStatus:
     planner_up: bool = False
     n_agents_up: int = 0
     n_brokers_up: int = 0
-    n_links_up: int = 0  # both ends say so
+    links: list[tuple[int, int]] = field(default_factory=list)  # up, as both ends say
+    n_links_planned: int = 0  # others are up for some seconds after a plan that had them
     version: str = "-"
     is_level: bool = True  # all agents hold the newest version
     n_wanted: int = 0
@@ -31,13 +34,22 @@ class MeshStatus:
     n_delivered: int = 0
     n_received: int = 0  # over links
     n_waiting: int = 0
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)  # of `COLUMNS`
+    leaving: list[str] = field(default_factory=list)  # brokers that are being removed
+    in_doubt: dict[str, int] = field(default_factory=dict)  # interests that may have ended
     counters: dict[str, int] = field(default_factory=dict)
+    declared: dict[str, list[str]] = field(default_factory=dict)  # files of interests, by broker
     findings: list[str] = field(default_factory=list)  # what is wrong
+
+    @property
+    def n_links_up(self) -> int:
+        """Links that are up."""
+        return len(self.links)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return asdict(self)
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]
+        return {**asdict(self), "rows": rows, "n_links_up": self.n_links_up}
 
 
 def mesh_status(place: Path) -> MeshStatus:
@@ -47,8 +59,14 @@ def mesh_status(place: Path) -> MeshStatus:
     with ThreadPoolExecutor(PARALLEL) as pool:
         planner, *agents = pool.map(_ask, ends)
     found = MeshStatus(len(config.brokers), planner_up=planner is not None)
-    if planner is None:
-        found.findings.append(f"the planner at {config.planner} does not answer")
+    if planner is not None:
+        found.n_links_planned = planner["planned_links"]
+        found.leaving = planner.get("leaving", [])
+    else:
+        found.findings.append(
+            f"the planner at {config.planner} does not answer; new subscriptions do not work "
+            "until it does"
+        )
     versions = [tuple(said["version"]) for said in (planner, *agents) if said]
     newest = max(versions, default=(0, 0))
     found.version = f"{newest[0]}.{newest[1]}"
@@ -57,21 +75,25 @@ def mesh_status(place: Path) -> MeshStatus:
         behind = sum(version != newest for version in versions)
         found.findings.append(f"{behind} processes do not hold version {found.version} yet")
     counters = Counter[str](planner["counters"] if planner else ())
+    doubts = Counter[str]()
     for member, said in zip(config.brokers, agents, strict=True):
         if said is None:
             found.findings.append(f"the agent of {member.name!r} does not answer")
             continue
         counters.update(said["counters"])
+        doubts.update(said["in_doubt"])
         _add_agent(found, member.name, said, planner is not None)
-    ups = {
-        (min(i, peer), max(i, peer))
-        for i, said in enumerate(agents)
-        if said
-        for peer in said["links"]
-        if peer >= 0 and agents[peer] and i in agents[peer]["links"]
-    }
-    found.n_links_up = len(ups)
+    linked = {said["node"]: said["links"] for said in agents if said}
+    found.links = sorted(
+        {
+            (min(node, peer), max(node, peer))
+            for node, peers in linked.items()
+            for peer in peers
+            if node in linked.get(peer, ())
+        }
+    )
     found.counters = dict(sorted(counters.items()))
+    found.in_doubt = dict(doubts)
     return found
 
 
@@ -79,6 +101,8 @@ def _add_agent(found: MeshStatus, name: str, said: dict[str, Any], planner_up: b
     found.n_agents_up += 1
     found.n_brokers_up += said["broker_up"]
     found.n_wanted += said["wanted"]
+    if said["declared"] is not None:
+        found.declared[name] = said["declared"]
     found.n_taken += said["taken"]
     found.n_delivered += said["delivered"]
     found.n_received += said["received"]
@@ -89,26 +113,51 @@ def _add_agent(found: MeshStatus, name: str, said: dict[str, Any], planner_up: b
     found.rows.append((name, links, said["wanted"], *moved, journal, mailbox))
     if not said["broker_up"]:
         found.findings.append(f"the broker {name!r} is out of its agent's reach")
-    elif not said["log_lines"]:
+    elif not said["follows"]:
         found.findings.append(
-            f"the broker {name!r} does not publish its log; add the lines of its mosquitto.conf "
-            "and send it SIGHUP"
+            f"the agent of {name!r} does not know what clients want; {said['remedy']}"
+        )
+    if said["counters"].get("static_bridges"):
+        found.findings.append(
+            f"the broker {name!r} has bridges of a static deployment, so messages arrive twice; "
+            "take them out with `deploy merge --remove` and restart it and its agent"
         )
     if planner_up and -1 not in said["links"]:
         found.findings.append(f"the agent of {name!r} is not connected to the planner")
 
 
-def ask_replan(place: Path) -> None:
-    """Ask the planner for a new design."""
+def ask_replan(place: Path, *, dry_run: bool = False) -> dict[str, int]:
+    """Ask the planner for a design from scratch, or (`dry_run`) for what it would change."""
     config = read_mesh(place)
-    if _ask(config.metrics, "POST", "/replan") is None:
-        raise DeployError(f"the planner at {config.planner} does not answer.", config.planner)
+    path = "/replan/dry-run" if dry_run else "/replan"
+    found = _ask(config.metrics, "POST", path, DESIGN_SECONDS if dry_run else SECONDS)
+    if found is None:
+        raise DeployError(
+            f"the planner at {config.planner} does not answer. Is it running? Otherwise start it: "
+            f"meshwright mesh planner {place}",
+            config.planner,
+        )
+    return dict(found)
 
 
-def _ask(endpoint: str, method: str = "GET", path: str = "/status") -> Any:
+def ask_process(endpoint: str) -> dict[str, Any] | None:
+    """Return the status of one process, by its metrics endpoint; None if it does not answer."""
+    found: dict[str, Any] | None = _ask(endpoint)
+    return found
+
+
+def post(endpoint: str, path: str) -> dict[str, Any] | None:
+    """Ask one process to do something; None if it does not answer."""
+    found: dict[str, Any] | None = _ask(endpoint, "POST", path)
+    return found
+
+
+def _ask(
+    endpoint: str, method: str = "GET", path: str = "/status", seconds: float = SECONDS
+) -> Any:
     """Return the answer of a process, or None."""
     host, port = split_endpoint(endpoint)
-    connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
     try:
         connection.request(method, path)
         answer = connection.getresponse()

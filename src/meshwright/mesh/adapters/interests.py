@@ -10,22 +10,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from meshwright.mesh.adapters.adapter import AGENT
 from meshwright.patterns.filters import is_allowed, is_filter
-from meshwright.workload.sessions import BrokerLog, SessionState, is_bridge, topic_of
+from meshwright.workload.sessions import BrokerLog, SessionState, is_bridge, readings_of, topic_of
 
 PREFIX = "$SYS/broker/log/"
 SUBSCRIBED, UNSUBSCRIBED, NOTICE = (
     f"{PREFIX}{end}" for end in ("M/subscribe", "M/unsubscribe", "N")
 )
 TOPICS = (SUBSCRIBED, UNSUBSCRIBED, NOTICE)
-AGENT = "meshwright-agent."  # begins the client ids of agents, whose subscriptions are no interests
 CUT_AT = 999  # bytes of a line, its time included
 # Why an interest is kept that may be none
 AMBIGUOUS = "lines that can be read in several ways"
 CUT = "filters that the log cut, and that were widened"
 
+_OF_AGENTS = re.compile(
+    rf"New connection from |(New client connected from \S+ as |Client ){re.escape(AGENT)}"
+)
 _TIME = re.compile(r"^[0-9][0-9TZ:./,+ -]*?: ")
-_QOS = re.compile(r" [012] ")
 
 
 class Interests:
@@ -36,16 +38,23 @@ class Interests:
         self.in_doubt = Counter[str]()
         self.bridges: set[str] = set()  # clients that are bridges of a static deployment
 
-    def read(self, topic: str, line: str) -> None:
-        """Read one line of the log, as it was published under a topic of `TOPICS`."""
+    def read(self, topic: str, line: str) -> bool:
+        """Read one line of the log, as it was published under a topic of `TOPICS`.
+
+        Return whether it is about anybody but an agent: agents are most of the log while clients
+        come and go, and none of their lines changes what is wanted.
+        """
         is_cut = len(line.encode()) >= CUT_AT
         text = without_time(line)
+        if text.startswith(AGENT) or (topic == NOTICE and _OF_AGENTS.match(text)):
+            return False
         if topic == SUBSCRIBED:
             self._subscribed(text, is_cut=is_cut)
         elif topic == UNSUBSCRIBED:
             self._unsubscribed(text, is_cut=is_cut)
         elif not is_cut:
             self.log.read(text)
+        return True
 
     def restore(self, states: Iterable[SessionState]) -> None:
         """Begin with what was known of clients before."""
@@ -61,6 +70,10 @@ class Interests:
         """Forget clean sessions: the broker was started again."""
         self.log.restart()
 
+    def doubts(self) -> dict[str, int]:
+        """Return why interests are kept that may be none, and how many."""
+        return dict(self.in_doubt + self.log.result().in_doubt)
+
     def pairs(self) -> set[tuple[str, str]]:
         """Return who wants what, agents left out."""
         return {(c, name) for c, name in self.log.pairs() if not c.startswith(AGENT)}
@@ -72,8 +85,7 @@ class Interests:
         return {name for name in found if name and not name.startswith("$")}
 
     def _subscribed(self, text: str, *, is_cut: bool) -> None:
-        places = [match.span() for match in _QOS.finditer(text)]
-        readings = [(text[:start], text[end:]) for start, end in places if start]
+        readings = [reading for reading in readings_of(text) if reading[0]]
         if is_cut:
             readings = [(client, _widened(name)) for client, name in readings]
             if not readings:  # the cut took the filter: it may be any

@@ -9,10 +9,11 @@ from typing import Any
 
 import mqtt5
 
-from meshwright.errors import DeployError
+from meshwright.errors import DeployError, InputError
+from meshwright.mesh.adapters.adapter import Endpoint, Teller
+from meshwright.mesh.adapters.fetching import CONNECTIONS, bridge_of, own_bridges
 from meshwright.mesh.adapters.interests import SUBSCRIBED, TOPICS, Interests, without_time
-from meshwright.mesh.adapters.mosquitto import FIRST_PAUSE, LAST_PAUSE, Endpoint
-from meshwright.mesh.core.events import Wanted
+from meshwright.mesh.adapters.session import FIRST_PAUSE, LAST_PAUSE
 from meshwright.mesh.shell.mqtt import Connection, connect
 from meshwright.workload.sessions import SessionState
 
@@ -23,11 +24,16 @@ KEPT_SECONDS = 20  # that lines wait for an agent that is away: the broker gives
 PROOF_SECONDS = 5.0  # within which the broker must log our own subscription
 SAME_START = 15.0  # seconds by which two readings of a broker's start may differ: 10 s pass
 # between two of its figures, and the last one is retained
+# The last four are Mosquitto's defaults: naming any destination or type switches them off.
 LINES = """\
 log_dest topic
 log_type subscribe
 log_type unsubscribe
 log_type notice
+log_dest stderr
+log_type error
+log_type warning
+log_type information
 """
 
 
@@ -44,6 +50,8 @@ class LogConnection:
         The broker's own log, from which the first start learns what clients wanted before.
     """
 
+    remedy = "add the lines of its mosquitto.conf and send it SIGHUP"
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -53,7 +61,7 @@ class LogConnection:
         remember: Callable[[str, SessionState | float | None], None],
         log_file: Path | None = None,
     ) -> None:
-        self._endpoint, self._deliver, self._note = endpoint, deliver, note
+        self._endpoint, self._note = endpoint, note
         self._remember = remember
         self.interests = Interests()
         states, self._started = known
@@ -61,13 +69,24 @@ class LogConnection:
         self._states = self.interests.states()
         if not self._states and log_file is not None:
             read_log_file(self.interests, log_file)
-        self._told: set[str] | None = None  # what the core knows
+        self._teller = Teller(deliver)
         self._connection: Connection | None = None
         self._lost: asyncio.Future[None]
         self._update: asyncio.Handle | None = None
         self.has_lines = False  # the broker logs subscriptions
         self.n_subscriptions: int | None = None  # as the broker counts them
         self._gone_at: float | None = None
+
+    async def check(self) -> None:
+        """Refuse a broker with bridges of a static deployment."""
+        found = await own_bridges(self._endpoint.of("retained"))
+        if found:
+            raise InputError(
+                "the broker has bridges of a static deployment "
+                f"({', '.join(found[:3])}{', ...' if found[3:] else ''}); with an agent beside "
+                "them messages would arrive twice. Take them out (meshwright deploy merge "
+                "--remove), restart the broker, then start this agent again."
+            )
 
     async def run(self) -> None:
         """Keep the connection open, for ever."""
@@ -85,7 +104,7 @@ class LogConnection:
             self._lost = asyncio.get_running_loop().create_future()
             if not resumed and self._gone_at is not None:
                 self._missed_lines(time.monotonic() - self._gone_at)
-            names = (*TOPICS[1:], UPTIME, COUNT)
+            names = (*TOPICS[1:], UPTIME, COUNT, CONNECTIONS)
             self._connection.subscribe([_filter(SUBSCRIBED)])
             self._connection.subscribe([_filter(name) for name in names])
             proof = asyncio.get_running_loop().call_later(PROOF_SECONDS, self._check_lines)
@@ -99,19 +118,36 @@ class LogConnection:
         if self._connection is not None:
             self._connection.close()
 
+    @property
+    def is_following(self) -> bool:
+        """Whether the broker publishes its log."""
+        return self.has_lines
+
+    def wanted(self) -> set[str]:
+        """Return the filters that clients want."""
+        return self.interests.wanted()
+
+    def doubts(self) -> dict[str, int]:
+        """Return why interests are kept that may be none, and how many."""
+        return self.interests.doubts()
+
     # What the connection calls
 
     def broker_message(self, packet: Any) -> None:
         """Read a line of the log, or a figure of the broker."""
         text = packet.payload.decode(errors="replace")
         if packet.topic in TOPICS:
-            self.has_lines = self.has_lines or packet.topic == SUBSCRIBED
-            self.interests.read(packet.topic, text)
-            self._soon()
+            if packet.topic == SUBSCRIBED and not self.has_lines:
+                self.has_lines = True
+                log.info("the broker at port %s publishes its log", self._endpoint.login.port)
+            if self.interests.read(packet.topic, text):
+                self._soon()
         elif packet.topic == COUNT and text.isdigit():
             self.n_subscriptions = int(text)
         elif packet.topic == UPTIME:
             self._read_uptime(text)
+        elif (bridge := bridge_of(packet.topic)) and text == "1":
+            self._note("static_bridges", f"the bridge {bridge} carries messages a second time")
         if int(packet.qos) and self._connection is not None:
             self._connection.acknowledge(packet.packet_id, int(packet.qos))
 
@@ -158,13 +194,7 @@ class LogConnection:
             if states.get(client) != self._states.get(client):
                 self._remember(client, states.get(client))
         self._states = states
-        wanted = self.interests.wanted()
-        if self._told is None:
-            self._deliver(Wanted(True, tuple(sorted(wanted))))
-        elif wanted != self._told:
-            added, removed = sorted(wanted - self._told), sorted(self._told - wanted)
-            self._deliver(Wanted(False, tuple(added), tuple(removed)))
-        self._told = wanted
+        self._teller.tell(self.interests.wanted())
 
     def _read_uptime(self, text: str) -> None:
         """Notice that the broker was started again: its clean sessions are over."""
@@ -193,11 +223,10 @@ class LogConnection:
 
     def _check_lines(self) -> None:
         if not self.has_lines:
-            listed = "; ".join(LINES.splitlines())
             self._note(
                 "brokers_without_log",
-                "the broker does not publish its subscriptions, so that no message can be brought "
-                f"to it. Add to its mosquitto.conf: {listed}; then send it SIGHUP",
+                "the broker does not publish its subscriptions, so no message can be brought to "
+                "it. Add the lines of the agent's mosquitto.conf to its own, and send it SIGHUP",
             )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from meshwright.mesh.core import events as ev
 from meshwright.mesh.core.events import JOURNAL, MAILBOX, PLANNER, STATE, Action, Event
+from meshwright.mesh.core.farewell import LEFT, Farewell
 from meshwright.mesh.core.follower import Follower
 from meshwright.mesh.core.frames import (
     Acks,
@@ -28,6 +29,8 @@ from meshwright.mesh.core.retained import Retained
 from meshwright.mesh.core.routes import Routes
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.core.subscriptions import Subscriptions
+from meshwright.mesh.core.traffic import TRAFFIC, Traffic
+from meshwright.mesh.core.values import Left
 from meshwright.patterns.filters import PatternIndex
 
 Records = Mapping[str, Iterable[tuple[Any, Any]]]  # by store: (key, value), in order
@@ -54,10 +57,18 @@ class Agent:
         self.origin.stamp_of = self.retained.stamp
         self.receiver.before_publish = self.retained.before_publish
         self.receiver.after_taken = self.retained.taken
+        self.farewell = Farewell(settings.node, self.out, self.log)
+        self.farewell.close = self._close
+        self.farewell.term = lambda: self.follower.term
+        self.farewell.is_empty = lambda: (
+            not (self.origin.pending or self.origin.starting or self.receiver.held)
+        )
+        self.farewell.tidy = lambda: self.retained.clear_unwanted(PatternIndex())
+        self.traffic = Traffic(settings.node, self.out, settings.count_for)
         self.incarnation = 0
         self._filters: set[str] | None = None  # what clients want; None: as the log says
         self._early: list[tuple[int, Data]] = []  # messages that came before their version
-        self._started = False
+        self._is_closed = False  # whether this broker leaves, and what it had before is taken
 
     def handle(self, event: Event, now: float) -> list[Action]:
         """Return what to do about an event."""
@@ -66,7 +77,12 @@ class Agent:
             case ev.Received(peer, frame):
                 self._receive(peer, frame)
             case ev.Published(message, packet, duplicate):
-                self.origin.take(message, packet, duplicate=duplicate)
+                if self._is_closed and not duplicate:
+                    self._turn_away(packet)
+                else:
+                    self.origin.take(message, packet, duplicate=duplicate)
+                    if not duplicate:
+                        self.traffic.count(message)
             case ev.Stored(token) | ev.Taken(token) | ev.Subscribed(token):
                 self.out.done(token)
             case ev.NotStored(token, reason) | ev.NotTaken(token, reason):
@@ -89,11 +105,13 @@ class Agent:
                 self.subscriptions.connect(resumed=resumed)
                 self.retained.broker_up(self.receiver.wanted)
                 self.receiver.broker_up()
+                self.farewell.broker_up()
             case ev.BrokerLost():
                 self.origin.intake.lose()
                 self.origin.lose_packets()
                 self.receiver.broker_lost()
                 self.retained.broker_lost()
+                self.farewell.broker_lost()
             case ev.Fetched(token, messages):
                 self.retained.fetched(token, messages)
             case ev.Released(packet):
@@ -118,11 +136,15 @@ class Agent:
         offset = wall - self.out.now
         self.receiver.wall = self.origin.wall = offset
         self.receiver.recover(self._records.get(MAILBOX, ()))
-        intake = Intake(self.out, rows.get(PACKET, ()))
+        same = self.settings.same_packet_ids
+        intake = Intake(self.out, rows.get(PACKET, ()), same_ids=same)
         self.origin.recover(self.incarnation, self._records.get(JOURNAL, ()), intake)
         self.retained.recover(rows)
         self._records = {}
+        self.traffic.start()
         self._follow(changed=True)
+        if rows.get(LEFT):
+            self.farewell.end()
 
     def _tick(self) -> None:
         if self.out.due("receipts"):
@@ -135,6 +157,10 @@ class Agent:
             self.origin.intake.tick()
         if self.out.due("follower"):
             self.follower.tick()
+        if self.out.due("farewell"):
+            self.farewell.tick()
+        if self.out.due(TRAFFIC):
+            self.traffic.tick()
 
     # --- links ---
 
@@ -166,6 +192,9 @@ class Agent:
                     for entry in self.log.entries:
                         if entry.version > newest:
                             self.retained.follow(entry)
+                            for change in entry.changes:
+                                if isinstance(change, Left):
+                                    self.receiver.give_up(change.node)
             case NeedLog(after):
                 self.follower.serve(peer, after)
             case _:
@@ -211,6 +240,9 @@ class Agent:
 
     def _follow(self, *, changed: bool) -> None:
         """Do what new entries of the log ask for."""
+        self.farewell.follow()
+        is_member = self.settings.node in self.log.joined
+        self.subscriptions.is_closed = self.farewell.is_leaving or not is_member
         self.subscriptions.follow()
         if self._filters is None:
             own = self.log.filters_of.get(self.settings.node, set())
@@ -221,6 +253,17 @@ class Agent:
         early, self._early = self._early, []
         for peer, frame in early:
             self._take(peer, frame)
+
+    # --- leaving ---
+
+    def _close(self) -> None:
+        self._is_closed = True
+
+    def _turn_away(self, packet: int) -> None:
+        """Leave a message to the own broker alone."""
+        self.out.note("not_taken", "a message that came after this broker left the mesh")
+        if packet:
+            self.out.actions.append(ev.Accept(packet))
 
     # --- interests ---
 

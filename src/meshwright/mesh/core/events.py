@@ -22,7 +22,9 @@ answered later by an event that carries its `token`. This may come at once, afte
 | `SetSubscriptions`       | `Subscribed` when the broker has confirmed these filters              |
 | `Fetch`                  | `Fetched`, with the broker's retained messages under these filters    |
 | `Design` (planner)       | `Designed`                                                            |
+| `Record` (planner)       | nothing: counts may be lost with a crash                              |
 | `Wake`                   | `Tick`, not before that time and soon after it; the latest `Wake` wins|
+| `End`                    | nothing: it is said, and no further event is handed over              |
 | `Note`                   | nothing: it is counted, and said in the log                           |
 
 Stores
@@ -51,8 +53,8 @@ Brokers
 
 from typing import Any, NamedTuple
 
-from meshwright.mesh.core.frames import Frame
-from meshwright.mesh.core.values import Message, Topology
+from meshwright.mesh.core.frames import Frame, Took
+from meshwright.mesh.core.values import Joined, Message, Topology
 
 PLANNER = -1  # the peer that is the planner
 JOURNAL, MAILBOX, STATE = "journal", "mailbox", "state"
@@ -174,7 +176,15 @@ class Fetched(NamedTuple):
 
 
 class Replan(NamedTuple):
-    """An operator asks the planner for a new design."""
+    """An operator asks the planner for a design from scratch."""
+
+
+class Members(NamedTuple):
+    """Who takes part, as the operator's list says now; a planner is started with one, too."""
+
+    brokers: tuple[Joined, ...]
+    leaving: tuple[int, ...] = ()  # brokers that go once their agents have sent what they have
+    removed: tuple[int, ...] = ()  # and those that are gone, in any case
 
 
 class Designed(NamedTuple):
@@ -204,6 +214,7 @@ Event = (
     | Subscribed
     | Fetched
     | Replan
+    | Members
     | Designed
 )
 
@@ -286,12 +297,26 @@ class Design(NamedTuple):
     interests: tuple[tuple[int, tuple[str, ...]], ...]
     forbidden: tuple[tuple[int, int], ...]  # links that are down
     before: Topology | None
+    fresh: bool = False  # from scratch; otherwise as many links as possible stay
+
+
+class Record(NamedTuple):
+    """Write down which messages an agent took, for programs that read the planner's log."""
+
+    took: Took
 
 
 class Wake(NamedTuple):
     """Send `Tick` at this time; instead of an earlier wish."""
 
     at: float
+
+
+class End(NamedTuple):
+    """Stop this agent or planner for good, and say why."""
+
+    why: str
+    is_failure: bool
 
 
 class Note(NamedTuple):
@@ -313,6 +338,8 @@ Action = (
     | SetSubscriptions
     | Fetch
     | Design
+    | Record
     | Wake
+    | End
     | Note
 )

@@ -74,11 +74,13 @@ class Refused(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Asks an origin for a message that another one has to wait for."""
+    """Asks an origin for a message that another one, of this topic and QoS, has to wait for."""
 
     to: int
     sender: int
     id: MessageId
+    topic: str
+    qos: int
     hops_left: int
 
 
@@ -88,6 +90,7 @@ class Never(NamedTuple):
     to: int
     sender: int
     id: MessageId
+    instead: Previous | None  # an older one that the asker still has to wait for
     hops_left: int
 
 
@@ -115,4 +118,33 @@ class Confirm(NamedTuple):
     term: int
 
 
-Frame = Hello | Log | NeedLog | Data | Acks | Refused | Ask | Never | Wants | Neighbours | Confirm
+class Drained(NamedTuple):
+    """The agent of a broker that leaves has sent all that it had."""
+
+    node: int
+
+
+class Took(NamedTuple):
+    """Tells the planner how many messages of its broker's clients an agent took in some time."""
+
+    node: int
+    seconds: float
+    topics: tuple[tuple[str, int, int], ...]  # topic, messages, bytes of their payloads
+    others: int  # messages of further topics
+
+
+Frame = (
+    Hello
+    | Log
+    | NeedLog
+    | Data
+    | Acks
+    | Refused
+    | Ask
+    | Never
+    | Wants
+    | Neighbours
+    | Confirm
+    | Drained
+    | Took
+)

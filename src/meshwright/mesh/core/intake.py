@@ -9,6 +9,12 @@ An entry holds while the broker may still send the packet again. That is over wh
 something new on a later connection (it sends again first what it has to), when the session is new,
 or some time after the packet was accepted, if the connection lasted. An entry that was kept longer
 could swallow a new message of equal content under a packet id used again.
+
+Some brokers give new packet ids to what they send again (`same_packet_ids` of the settings is
+false; the shell then numbers packets without end). There the content tells: of the entries of
+earlier connections with the same digest, the oldest that was not claimed yet. Equal messages may
+change places, which nobody can see. But if one of two equal messages was accepted just before a
+crash, and the other had not been recorded, then the other is taken for the first.
 """
 
 import hashlib
@@ -36,9 +42,12 @@ class Known(NamedTuple):
 class Intake:
     """The packets of one broker."""
 
-    def __init__(self, out: Outbox, records: Iterable[tuple[Any, ...]]) -> None:
+    def __init__(
+        self, out: Outbox, records: Iterable[tuple[Any, ...]], *, same_ids: bool = True
+    ) -> None:
         """Recover from the records (key, value) whose keys begin with PACKET."""
         self._out = out
+        self._same_ids = same_ids
         self.table: dict[int, Known] = {}
         for key, value in records:
             self.table[key[1]] = Known(MessageId(*value[0]), bytes(value[1]), value[2])
@@ -48,6 +57,7 @@ class Intake:
         self.is_settled = not self.table  # whether nothing can come again any more
         self._repeated_at: float | None = None  # when a packet last came again
         self._again: set[int] = set()  # packets that came again on this connection
+        self._before: dict[bytes, deque[int]] = {}  # by digest: packets of earlier connections
         self._accepted: deque[tuple[float, int, MessageId]] = deque()
 
     @property
@@ -66,6 +76,10 @@ class Intake:
             self._out.drop(STATE, *((PACKET, packet) for packet in self.table))
             self.table.clear()
             self.epoch += 1
+        self._before.clear()
+        if not self._same_ids:
+            for packet in sorted(self.table, key=lambda packet: self.table[packet].id):
+                self._before.setdefault(self.table[packet].digest, deque()).append(packet)
 
     def identify(self, message: Message, packet: int, *, duplicate: bool) -> MessageId | None:
         """Return the identity that a packet had, or None for a new one."""
@@ -73,11 +87,21 @@ class Intake:
             self._end_of_repeats()
             return None
         self._repeated_at = self._out.now
-        known = self.table.get(packet)
+        known = self.table.get(packet) if self._same_ids else self._renumber(message, packet)
         if known is None or known.digest != digest(message):
             return None
         self._again.add(packet)
         return known.id
+
+    def _renumber(self, message: Message, packet: int) -> Known | None:
+        """Return what is known of a packet that comes again under a new number."""
+        before = self._before.get(digest(message))
+        old = before.popleft() if before else None
+        known = self.table.pop(old, None) if old is not None else None
+        if known is not None:
+            self._remember(packet, known, None)
+            self._out.drop(STATE, (PACKET, old))
+        return known
 
     def record(self, message: Message, packet: int, id_: MessageId, then: Then) -> None:
         """Remember a packet, then go on."""

@@ -15,6 +15,8 @@ from meshwright.mesh.core.values import (
     Health,
     Interests,
     Joined,
+    Leaving,
+    Left,
     Linked,
     Snapshot,
     Topology,
@@ -78,6 +80,7 @@ class MeshLog:
         self.newest = NO_VERSION
         self.entries: list[Entry] = []  # the first may be a snapshot
         self.joined: dict[int, Joined] = {}
+        self.leaving: set[int] = set()  # of these, the ones that go
         self.filters_of: dict[int, set[str]] = {}  # at the newest version
         self.shapes: list[Shape] = [Shape(0, NO_TOPOLOGY, ALL_WELL)]
         self._wanting: dict[str, _Wanting] = {}
@@ -114,14 +117,21 @@ class MeshLog:
             self._clear()
         for change in entry.changes:
             match change:
-                case Snapshot(joined, topology, health, interests):
+                case Snapshot(joined, topology, health, interests, leaving):
                     self.joined = {one.node: one for one in joined}
+                    self.leaving = set(leaving)
                     self.shapes = [Shape(number, topology, health)]
                     for pattern, nodes in interests:
                         for node in nodes:
                             self._want(node, pattern, number)
                 case Joined():
                     self.joined[change.node] = change
+                    self.leaving.discard(change.node)
+                case Leaving(node):
+                    self.leaving.add(node)
+                case Left(node):
+                    self.joined.pop(node, None)
+                    self.leaving.discard(node)
                 case Interests(node, added, removed):
                     for pattern in removed:
                         self._unwant(node, pattern, number)
@@ -168,7 +178,9 @@ class MeshLog:
         interests = tuple((pattern, tuple(nodes)) for pattern, nodes in wanting.items())
         shape = self.shape
         joined = tuple(self.joined[node] for node in sorted(self.joined))
-        return Entry(self.newest, (Snapshot(joined, shape.topology, shape.health, interests),))
+        leaving = tuple(sorted(self.leaving))
+        whole = Snapshot(joined, shape.topology, shape.health, interests, leaving)
+        return Entry(self.newest, (whole,))
 
     def _want(self, node: int, pattern: str, number: int) -> None:
         filters = self.filters_of.setdefault(node, set())

@@ -17,6 +17,7 @@ from meshwright.mesh.core.intake import Intake
 from meshwright.mesh.core.log import MeshLog
 from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.patience import Patience
+from meshwright.mesh.core.records import deadline_after
 from meshwright.mesh.core.relay import MOST_HOPS, Relay
 from meshwright.mesh.core.routes import START, Routes
 from meshwright.mesh.core.settings import AgentSettings
@@ -69,7 +70,7 @@ class Origin:
         self.incarnation = 0
         self._counter = 0
         self.pending: dict[MessageId, Pending] = {}
-        self._starting: set[MessageId] = set()
+        self.starting: set[MessageId] = set()
         self._unsettled: dict[tuple[str, int], list[MessageId]] = {}  # by topic and QoS, in order
         self._unaccepted: dict[MessageId, Pending] = {}  # not in the journal yet, oldest first
         self._to_journal: deque[tuple[float, MessageId]] = deque()
@@ -97,16 +98,16 @@ class Origin:
             self._send_once(message)
         elif known is None:
             pending = Pending(self._next_id(), message, self._out.now, packet)
-            self._starting.add(pending.id)
+            self.starting.add(pending.id)
             self.intake.record(message, packet, pending.id, lambda _: self._start(pending))
         elif known in self.pending:
             pending = self.pending[known]
             pending.packet = packet
             if pending.accepted:
                 self._accept(packet)
-        elif known.incarnation == self.incarnation and known not in self._starting:
+        elif known.incarnation == self.incarnation and known not in self.starting:
             self._accept(packet)  # settled meanwhile
-        elif known not in self._starting:
+        elif known not in self.starting:
             self._start(Pending(known, message, self._out.now, packet))
 
     def originate(self, message: Message, targets: Iterable[int], stamp: Stamp) -> None:
@@ -132,7 +133,7 @@ class Origin:
             self._relay.pass_on(frame, route, START)
 
     def _start(self, pending: Pending) -> None:
-        self._starting.discard(pending.id)
+        self.starting.discard(pending.id)
         message = pending.message
         if not pending.refresh:
             pending.stamp = self.stamp_of(message)
@@ -187,8 +188,7 @@ class Origin:
         floor, stuck = self.floor()
         before = self._unsettled.get((message.topic, message.qos), [])
         previous = None
-        place = bisect_left(before, pending.id)
-        if place:
+        if place := bisect_left(before, pending.id):
             previous = Previous(before[place - 1], self.pending[before[place - 1]].first)
         return Data(
             pending.id, message, version, pending.attempt, START, targets, previous,
@@ -233,14 +233,23 @@ class Origin:
         id_ = MessageId(*frame.id)
         pending = self.pending.get(id_)
         if pending is None:
-            if id_ in self._starting or not (
+            if id_ in self.starting or not (
                 self.intake.is_quiet or id_.incarnation == self.incarnation
             ):
                 return  # the broker may send it again: nobody knows yet
         elif frame.sender in pending.missing:
             self._try_soon(pending)
             return
-        self._relay.answer(Never(frame.sender, self._settings.node, id_, MOST_HOPS))
+        owed = self._owed_before(frame)
+        self._relay.answer(Never(frame.sender, self._settings.node, id_, owed, MOST_HOPS))
+
+    def _owed_before(self, frame: Ask) -> Previous | None:
+        """Return the last message before the one asked for that the asker still has to get."""
+        before = self._unsettled.get((frame.topic, frame.qos), [])
+        for id_ in reversed(before[: bisect_left(before, MessageId(*frame.id))]):
+            if frame.sender in self.pending[id_].missing:
+                return Previous(id_, self.pending[id_].first)
+        return None
 
     # --- time and change ---
 
@@ -307,7 +316,7 @@ class Origin:
             if now - pending.arrived > STUCK_AFTER:
                 stuck |= pending.missing
         ids = [id_ for id_, pending in self.pending.items() if not pending.missing <= stuck]
-        lowest = min([*ids, *self._starting], default=None)
+        lowest = min([*ids, *self.starting], default=None)
         floor = lowest[1:] if lowest is not None else (self.incarnation, self._counter + 1)
         self._floor, self._stuck = floor, tuple(sorted(stuck))
         return self._floor, self._stuck
@@ -378,7 +387,7 @@ class Origin:
         for key, (fields, missing, wall, stamp, refresh) in sorted(records):
             message = Message(*fields)
             pending = Pending(MessageId(*key), message, self._out.now, None)
-            pending.deadline = None if wall is None else wall - self.wall
+            pending.deadline = deadline_after(pending.deadline, wall, self.wall)
             pending.missing = set(missing)
             pending.stamp = None if stamp is None else Stamp(*stamp)
             pending.refresh = bool(refresh)

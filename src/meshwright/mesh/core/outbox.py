@@ -101,6 +101,11 @@ class Outbox:
         """Send a frame to the planner, if it is there."""
         self.send(PLANNER, frame)
 
+    @property
+    def is_planner_up(self) -> bool:
+        """Whether frames can be sent to the planner."""
+        return PLANNER in self.up
+
     def note(self, what: str, detail: str = "", times: int = 1) -> None:
         """Count something, and say it."""
         self.actions.append(Note(what, detail, times))

@@ -7,6 +7,21 @@ from meshwright.mesh.core.routes import components, usable
 from meshwright.mesh.core.values import Health, Topology
 
 
+def without_others(topology: Topology, nodes: Collection[int]) -> Topology:
+    """Return the overlay without links of nodes that do not take part; a ring with such a one ends.
+
+    Examples
+    --------
+    >>> without_others(Topology("tree", ((0, 1), (1, 2))), [0, 1]).edges
+    ((0, 1),)
+    """
+    present = set(nodes)
+    edges = tuple(edge for edge in topology.edges if present.issuperset(edge))
+    if present.issuperset(topology.ring):
+        return topology._replace(edges=edges)
+    return topology._replace(edges=edges, ring=(), fingers=())
+
+
 def connected(topology: Topology, nodes: Collection[int], health: Health, routing: str) -> Topology:
     """Return the overlay with links added until all agents that are not away are connected.
 

@@ -1,7 +1,8 @@
 """The planner: gathers interests, appends to the log, and has the overlay designed.
 
 It is not on the path of messages. Its log and term are on disk; a planner that starts takes the
-next term, and for a moment listens for agents that hold a longer log than its own.
+next term, and for a moment listens for agents that hold a longer log than its own. One whose files
+were lost does not begin anew where agents hold a log: an operator has to ask it to restore that.
 
 What is urgent is patched at once: an agent that nobody reaches is marked away, a link that is down
 is marked so, and agents that the rest of the overlay leaves apart get a link. The design that
@@ -12,12 +13,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from meshwright.mesh.core import events as ev
-from meshwright.mesh.core.events import PLANNER, STATE, Action, Design, Event
-from meshwright.mesh.core.frames import Confirm, Frame, Hello, Log, NeedLog, Neighbours, Wants
+from meshwright.mesh.core.events import PLANNER, STATE, Action, Design, End, Event
+from meshwright.mesh.core.frames import (
+    Confirm,
+    Drained,
+    Frame,
+    Hello,
+    Log,
+    NeedLog,
+    Neighbours,
+    Took,
+    Wants,
+)
 from meshwright.mesh.core.log import KEPT_ENTRIES, NO_TOPOLOGY, MeshLog, is_snapshot
+from meshwright.mesh.core.members import arrivals, conflicts, departures, removals
 from meshwright.mesh.core.outbox import Outbox
-from meshwright.mesh.core.patch import connected
+from meshwright.mesh.core.patch import connected, without_others
 from meshwright.mesh.core.records import entry_from, entry_record
+from meshwright.mesh.core.restoring import Restoring
 from meshwright.mesh.core.settings import PlannerSettings
 from meshwright.mesh.core.values import (
     Change,
@@ -25,6 +38,8 @@ from meshwright.mesh.core.values import (
     Health,
     Interests,
     Joined,
+    Leaving,
+    Left,
     Linked,
     Snapshot,
     Topology,
@@ -40,12 +55,13 @@ class Planner:
     def __init__(
         self,
         settings: PlannerSettings,
-        brokers: Iterable[tuple[str, str]],
+        members: ev.Members,
         records: Mapping[str, Iterable[tuple[Any, Any]]] | None = None,
     ) -> None:
-        """Recover from records; `brokers` are names and endpoints of those that take part."""
+        """Recover from records; `members` says who takes part."""
         self._settings = settings
-        self._brokers = tuple(brokers)
+        self._members = members
+        self._drained: set[int] = set()  # brokers that leave and whose agents have sent everything
         self._records = records or {}
         self.out = Outbox()
         self.log = MeshLog()
@@ -57,10 +73,12 @@ class Planner:
         self._lost: dict[int, set[int]] = {}  # and those it says are not
         self._gone: dict[int, float] = {}  # agents that are not connected, and since when
         self._active = False
+        self._restoring = Restoring(settings, self.out)
         self._changes: dict[int, tuple[set[str], set[str]]] = {}  # wished, not appended
         self._design_token = 0
         self._design_wish: float | None = None  # when a design is due
         self._designed_at = -1e9
+        self._fresh = False  # whether the next design is one from scratch
 
     def handle(self, event: Event, now: float) -> list[Action]:
         """Return what to do about an event."""
@@ -82,7 +100,13 @@ class Planner:
                 self._tick()
             case ev.Designed(token, topology):
                 self._take_design(token, topology)
+            case ev.Members():
+                self._members = event
+                if self._active:
+                    self._follow_members()
+                    self._append_wishes()
             case ev.Replan():
+                self._fresh = True
                 self._want_design(now)
             case ev.Start():
                 self._start()
@@ -100,6 +124,7 @@ class Planner:
             self._stored.append(entry.version.number)
             if self.log.follows(entry):
                 self.log.apply(entry)
+        self._restoring.began_empty = not self.log.entries
         last = max((value[0] for _, value in rows.get(TERM, ())), default=0)
         self._take_term(1 + max(last, self.log.newest.term))
         self.out.wake("listen", self.out.now + self._settings.listen_for)
@@ -111,31 +136,38 @@ class Planner:
     def _activate(self) -> None:
         """Begin to append: nobody was heard with a longer log."""
         self._active = True
-        now = self.out.now
         if not self.log.entries:
-            nothing = Snapshot((), NO_TOPOLOGY, Health((), ()), ())
-            self._append([nothing])
-        known = {joined.name: joined for joined in self.log.joined.values()}
-        changes: list[Change] = []
-        for name, endpoint in self._brokers:
-            if name not in known:
-                number = len(self.log.joined) + len(changes)
-                changes.append(Joined(number, name, endpoint))
-            elif known[name].endpoint != endpoint:
-                self._append([known[name]._replace(endpoint=endpoint)])
+            brokers = self._members.brokers
+            self._append([Snapshot(brokers, NO_TOPOLOGY, Health((), ()), ())])
+            self._want_design(self.out.now + self._settings.design_after)
+        self._follow_members()
+        self._append_wishes()
+
+    def _follow_members(self) -> None:
+        """Append who came and who goes, as the operator's list says."""
+        members, log = self._members, self.log
+        for words in conflicts(members, log):
+            self.out.note("members_in_conflict", words)
+        for changes in (arrivals(members, log), departures(members, log)):
+            if changes:
+                self._append(changes)
+        for node in log.joined:
+            if node not in self._confirmed:
+                self._gone.setdefault(node, self.out.now)
+        self._look_after()
+        self._remove({*members.removed, *(self._drained & log.leaving)})
+
+    def _remove(self, nodes: Iterable[int]) -> None:
+        changes = removals(nodes, self.log, self._settings.routing)
         if changes:
             self._append(changes)
-        for node in self.log.joined:
-            if node not in self._confirmed:
-                self._gone.setdefault(node, now)
-        self._look_after()
-        self._append_wishes()
 
     def _append(self, changes: list[Change]) -> None:
         """Append an entry; tell everybody when it is on disk."""
         version = Version(self.term, self.log.newest.number + 1)
         self._apply(Entry(version, tuple(changes)))
-        if any(isinstance(change, Interests | Joined | Health) for change in changes):
+        kinds = Interests | Joined | Health | Leaving | Left
+        if any(isinstance(change, kinds) for change in changes):
             self._want_design(self.out.now + self._settings.design_after)
 
     def _apply(self, entry: Entry) -> None:
@@ -178,6 +210,12 @@ class Planner:
             case Neighbours(_, up, lost):
                 self._linked[node], self._lost[node] = set(up), set(lost)
                 self._look_after()
+            case Drained():
+                self._drained.add(node)
+                if self._active:
+                    self._remove({node} & self.log.leaving)
+            case Took():
+                self.out.actions.append(ev.Record(frame._replace(node=node)))
             case _:
                 self.out.note("bad_frame", f"{type(frame).__name__} from {node}")
 
@@ -185,7 +223,14 @@ class Planner:
         if hello.mesh != self._settings.mesh:
             self.out.note("wrong_mesh", f"{hello.mesh!r} of node {node}")
             return
-        if hello.term > self.term:
+        why = self._restoring.lost_log(node, hello, self._members)
+        if why is not None:
+            self._active, self.is_retired = False, True
+            self.out.actions.append(End(why, is_failure=True))
+            return
+        is_first = self._restoring.meets(node, hello)
+        restores = self._settings.restores and not self._active and is_first
+        if hello.term > self.term or (restores and hello.term == self.term):
             if self._active:
                 self._retire(hello.term)
                 return
@@ -233,12 +278,16 @@ class Planner:
 
     def _append_wishes(self) -> None:
         changes: list[Change] = []
+        gone = {*self.log.leaving, *self._members.leaving, *self._members.removed}
         for node, (more, fewer) in sorted(self._changes.items()):
+            if node in gone or node not in self.log.joined:
+                continue
             known = self.log.filters_of.get(node, set())
             added, removed = more - known, fewer & known
             if added or removed:
                 changes.append(Interests(node, tuple(sorted(added)), tuple(sorted(removed))))
-        self._changes.clear()
+        early = self._changes.keys() - self.log.joined.keys() - gone  # the list will name them
+        self._changes = {node: self._changes[node] for node in early}
         if changes:
             self._append(changes)
 
@@ -279,14 +328,18 @@ class Planner:
     def _design(self) -> None:
         if self._design_token or not self._active:
             return
-        log, health = self.log, self.log.shape.health
-        nodes = tuple(node for node in sorted(log.joined) if node not in health.away)
-        interests = tuple((node, tuple(sorted(log.filters_of.get(node, ())))) for node in nodes)
         self._design_token = self.out.token()
         self._designed_at = self.out.now
-        topology = log.shape.topology
-        request = Design(self._design_token, nodes, interests, health.down, topology)
-        self.out.actions.append(request)
+        self.out.actions.append(self.request(self._design_token, fresh=self._fresh))
+        self._fresh = False
+
+    def request(self, token: int, *, fresh: bool) -> Design:
+        """Return what to design for: the agents that are there, and what their brokers want."""
+        log, health = self.log, self.log.shape.health
+        absent = {*health.away, *log.leaving}
+        nodes = tuple(node for node in sorted(log.joined) if node not in absent)
+        interests = tuple((node, tuple(sorted(log.filters_of.get(node, ())))) for node in nodes)
+        return Design(token, nodes, interests, health.down, log.shape.topology, fresh)
 
     def _take_design(self, token: int, topology: Topology | None) -> None:
         if token != self._design_token:
@@ -295,13 +348,17 @@ class Planner:
         log = self.log
         if topology is None or not self._active:
             return
-        topology = connected(topology, log.joined, log.shape.health, self._settings.routing)
+        present = without_others(topology, log.joined)
+        topology = connected(present, log.joined, log.shape.health, self._settings.routing)
         if topology != log.shape.topology:
             self._append([Linked(topology)])
 
     def _tick(self) -> None:
         if self.out.due("listen") and not self.is_retired:
-            self._activate()
+            if self._restoring.may_begin(self._members, self.log):
+                self._activate()
+            else:
+                self.out.wake("listen", self.out.now + self._settings.listen_for)
         if self.out.due("append") and self._active:
             self._append_wishes()
         if self.out.due("health"):

@@ -15,6 +15,7 @@ from meshwright.mesh.core.log import MeshLog
 from meshwright.mesh.core.outbox import Outbox, Then
 from meshwright.mesh.core.packets import Packets
 from meshwright.mesh.core.receipts import Receipts
+from meshwright.mesh.core.records import deadline_after
 from meshwright.mesh.core.relay import MOST_HOPS, Relay
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.core.values import Message, MessageId, Stamp
@@ -301,14 +302,27 @@ class Receiver:
                 self._out.note("order_given_up", f"{items[0].message.topic!r}")
                 self._deliver(*self._released(id_))
                 continue
-            self._relay.answer(Ask(id_.origin, self._settings.node, id_, MOST_HOPS))
+            message, me = items[0].message, self._settings.node
+            ask = Ask(id_.origin, me, id_, message.topic, message.qos, MOST_HOPS)
+            self._relay.answer(ask)
             self._asked.append((now + 1.0, id_))
         self._out.wake("receiver", self._asked[0][0] if self._asked else None)
 
     def never(self, frame: Never) -> None:
-        """Stop waiting for a message that will not come."""
+        """Stop waiting for a message that will not come; wait for an older one, if there is one."""
         id_ = MessageId(*frame.id)
-        if id_ not in self.held:
+        if id_ in self.held:
+            return
+        for item in self._released(id_):
+            item.previous = frame.instead
+            if self._must_wait(item.previous, item.message.topic):
+                self._wait(item)
+            else:
+                self._deliver(item)
+
+    def give_up(self, origin: int) -> None:
+        """Wait no longer for messages of a broker that is gone."""
+        for id_ in [id_ for id_ in self._waiting if id_.origin == origin]:
             self._deliver(*self._released(id_))
 
     # --- recovery ---
@@ -326,7 +340,7 @@ class Receiver:
                     self._out.drop(MAILBOX, tuple(id_))
                 continue
             item = Item(id_, Message(*fields), self._out.now)
-            item.deadline = None if wall is None else wall - self.wall
+            item.deadline = deadline_after(item.deadline, wall, self.wall)
             item.stamp = None if stamp is None else Stamp(*stamp)
             item.refresh = bool(refresh)
             item.boxed = item.durable = True
@@ -336,4 +350,6 @@ class Receiver:
             self.held[id_] = item
             self._queue.append(item)
         if self._queue and not self._settings.exactly_once:
-            self._out.note("possibly_doubled", "published before the crash", len(self._queue))
+            self._out.note(
+                "possibly_doubled", "perhaps published before the last stop", len(self._queue)
+            )

@@ -84,9 +84,22 @@ class Snapshot(NamedTuple):
     topology: Topology
     health: Health
     interests: tuple[tuple[str, tuple[int, ...]], ...]  # each filter and who wants it
+    leaving: tuple[int, ...] = ()
 
 
-Change = Joined | Interests | Linked | Health | Snapshot
+class Leaving(NamedTuple):
+    """A broker goes: nothing is brought to it any more, and its agent sends what it still has."""
+
+    node: int
+
+
+class Left(NamedTuple):
+    """A broker no longer takes part; nobody gets its number."""
+
+    node: int
+
+
+Change = Joined | Interests | Linked | Health | Snapshot | Leaving | Left
 
 
 class Entry(NamedTuple):

@@ -6,8 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from meshwright.mesh.adapters.log_connection import LogConnection
-from meshwright.mesh.adapters.mosquitto import DataSession, Endpoint
+from meshwright import __version__
+from meshwright.errors import DeployError, InputError
+from meshwright.mesh.adapters.adapter import Adapter, Capabilities, Endpoint, Surroundings
+from meshwright.mesh.adapters.fetching import end_session
+from meshwright.mesh.adapters.session import DataSession
 from meshwright.mesh.core.agent import Agent
 from meshwright.mesh.core.events import (
     JOURNAL,
@@ -25,11 +28,10 @@ from meshwright.mesh.core.events import (
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.shell.links import Identity, Links
 from meshwright.mesh.shell.runner import OWN_TOKEN, Runner
+from meshwright.mesh.shell.summaries import EVERY, MOST_EVENTS, Stored, Summary, clipped
 from meshwright.mesh.storage.stores import Stores
-from meshwright.workload.sessions import SessionState
 
 ADAPTER = "adapter"  # the store of what the adapter has to remember
-SESSION, SUBSCRIPTION, STARTED = "session", "subscription", "started"
 
 
 class AgentOptions(NamedTuple):
@@ -41,8 +43,11 @@ class AgentOptions(NamedTuple):
     listen: tuple[str, int]
     planner: str  # its endpoint
     broker: Endpoint
-    place: Path  # of its files
-    log_file: Path | None = None
+    place: Path  # of its settings
+    state: Path  # of its files
+    adapter: Adapter
+    can: Capabilities
+    own: Mapping[str, Any]  # of agent.toml, for the adapter
     fsync: bool = False
 
 
@@ -51,27 +56,27 @@ class AgentRunner(Runner):
 
     def __init__(self, options: AgentOptions) -> None:
         names = (STATE, JOURNAL, MAILBOX, ADAPTER)
-        stores = Stores(options.place, names, fsync=options.fsync)
+        stores = Stores(options.state, names, fsync=options.fsync)
         records, damaged = stores.recovered
         own = records.pop(ADAPTER)
         self._options = options
-        numbers = {key[1]: value[0] for key, value in own if key[0] == SUBSCRIPTION}
         self.data = DataSession(
-            options.broker, self.deliver, self.note, numbers, self._remember_subscription
+            options.broker, self.deliver, self.note, own, self._remember, options.can
         )
-        sessions = [SessionState(key[1], *value) for key, value in own if key[0] == SESSION]
-        started = next((value[0] for key, value in own if key[0] == STARTED), None)
-        self.subscriptions = LogConnection(
+        around = Surroundings(
             options.broker,
             self.deliver,
             self.note,
-            (sessions, started),
-            self._remember_session,
-            options.log_file,
+            own,
+            self._remember,
+            options.place,
+            options.own,
         )
+        self.follower = options.adapter.follow(around)
         super().__init__(options.name, stores)
         self.links = Links(options.identity, self.deliver, self.note)
-        self.core = Agent(options.settings, records)
+        self.agent = Agent(options.settings, records)
+        self.core = self.agent
         self._tasks: list[asyncio.Task[None]] = []
         if damaged:
             self.note("damaged_bytes", f"{damaged:,} bytes on disk hold no record", damaged)
@@ -91,27 +96,96 @@ class AgentRunner(Runner):
         return {**peers, PLANNER: self._options.planner}
 
     async def open(self) -> None:
-        """Listen for other agents, and connect to the planner and the broker."""
+        """Listen for other agents, and connect to the planner and the broker.
+
+        Raises
+        ------
+        InputError
+            If the broker cannot have an agent as it is.
+        """
+        try:
+            await self.follower.check()
+        except DeployError:
+            pass  # the broker is away; what is wrong will be counted when it is back
+        except InputError as error:
+            raise InputError(f"{self.name!r}: {error}") from error
         await self.links.listen(*self._options.listen)
         self.links.keep(self.with_planner({}))
         self.start()
-        for work in (self.data.run(), self.subscriptions.run()):
+        for work in (self.data.run(), self.follower.run(), self._summarize()):
             self._tasks.append(self._loop.create_task(work))
 
     def status(self) -> dict[str, Any]:
         """Return what `mesh status` shows."""
-        followed = self.subscriptions
+        options, wanted, links = self._options, self.follower.wanted(), self.links
+        me, log = options.settings.node, self.core.log
+        planned = {v if u == me else u for u, v in log.shape.topology.edges if me in (u, v)}
+        names = {peer: joined.name for peer, joined in log.joined.items()}
         return {
             **super().status(),
             "kind": "agent",
-            "node": self._options.settings.node,
+            "node": me,
+            "planned_links": len(planned),
+            "missing_links": sorted(
+                names.get(peer, str(peer)) for peer in planned.difference(links.up)
+            ),
+            "received_from": {
+                names.get(peer, str(peer)): n for peer, n in links.data_from.items() if peer >= 0
+            },
+            "waiting": self._waiting(),
             "broker_up": self.data.is_up,
-            "log_lines": followed.has_lines,
-            "wanted": len(followed.interests.wanted()),
-            "in_doubt": dict(followed.interests.in_doubt),
+            "follows": self.follower.is_following,
+            "remedy": self.follower.remedy,
+            "capabilities": options.can._asdict(),
+            "declared": None if options.can.live else sorted(wanted),
+            "wanted": len(wanted),
+            "in_doubt": dict(self.follower.doubts()),
             "taken": self.data.n_in,
             "delivered": self.data.n_out,
-            "received": self.links.n_data,
+            "received": links.data_from.total(),
+        }
+
+    async def _summarize(self) -> None:
+        """Tell the planner every few seconds what was counted, for those who watch."""
+        while True:
+            await asyncio.sleep(EVERY)
+            if PLANNER in self.links.up:
+                self.links.send(PLANNER, self._summary())
+
+    def _summary(self) -> Summary:
+        journal, mailbox = (Stored(*facts.values()) for facts in self._waiting().values())
+        events = tuple(clipped(list(self.events)[-MOST_EVENTS:]))
+        self.events.clear()
+        return Summary(
+            __version__,
+            self.started,
+            tuple(self.core.log.newest),
+            self.data.is_up,
+            self.follower.is_following,
+            self.data.n_in,
+            self.data.n_out,
+            self.counters["relayed"],
+            tuple((peer, n) for peer, n in self.links.data_from.items() if peer >= 0),
+            journal,
+            mailbox,
+            events,
+        )
+
+    def _waiting(self) -> dict[str, dict[str, int]]:
+        """Return the messages on disk, with their limits."""
+        settings, origin, receiver = self._options.settings, self.agent.origin, self.agent.receiver
+        found = {
+            JOURNAL: (origin.journal_count, origin.journal_bytes, settings.journal),
+            MAILBOX: (receiver.mailbox_count, receiver.mailbox_bytes, settings.mailbox),
+        }
+        return {
+            store: {
+                "messages": n,
+                "bytes": size,
+                "most_messages": limits.messages,
+                "most_bytes": limits.payload_bytes,
+            }
+            for store, (n, size, limits) in found.items()
         }
 
     async def close(self) -> None:
@@ -120,22 +194,14 @@ class AgentRunner(Runner):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        self.subscriptions.close()
+        self.follower.close()
         await self.data.close()
+        if self.has_left:
+            with suppress(DeployError):  # its broker may be gone, too
+                await end_session(self._options.broker.of("data"))
         await super().close()
 
-    def _remember_subscription(self, name: str, number: int | None) -> None:
-        self._remember((SUBSCRIPTION, name), None if number is None else (number,))
-
-    def _remember_session(self, client: str, state: SessionState | float | None) -> None:
-        if isinstance(state, SessionState):
-            self._remember((SESSION, client), tuple(state[1:]))
-        elif state is None:
-            self._remember((SESSION, client), None)
-        else:
-            self._remember((STARTED,), (state,))
-
-    def _remember(self, key: tuple[str, ...], value: tuple[Any, ...] | None) -> None:
+    def _remember(self, key: tuple[Any, ...], value: tuple[Any, ...] | None) -> None:
         if value is None:
             self.stores.drop(Drop(ADAPTER, (key,)))
         else:

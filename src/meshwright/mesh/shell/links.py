@@ -10,12 +10,13 @@ import asyncio
 import hashlib
 import hmac
 import logging
-import os
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from meshwright.errors import InputError
@@ -30,6 +31,7 @@ from meshwright.mesh.shell.codec import (
     Reader,
     encode,
 )
+from meshwright.mesh.shell.wire import Spoken, VersionError
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Identity(NamedTuple):
     most: int  # bytes of a frame
     server_tls: ssl.SSLContext | None = None
     client_tls: ssl.SSLContext | None = None
+    spoken: Spoken = Spoken()
 
 
 def tls_contexts(
@@ -75,12 +78,18 @@ def tls_contexts(
 class Link(asyncio.Protocol):
     """One connection, from the first byte on."""
 
-    def __init__(self, links: "Links", expected: int | None) -> None:
+    def __init__(self, links: "Links", expected: int | None, offer: int = 0) -> None:
         self._links, self._expected = links, expected  # whom we dialled; None: we were dialled
+        self._offer = offer  # the version of the protocol that this side offers, if it dials
+        self.wire = WIRE_VERSION  # the one that both sides speak; prefaces are the same in all
+        self._is_cut = False  # whether this side ended it
         self._reader = Reader(PREFACE_BYTES)
         self._loop = asyncio.get_running_loop()
-        self._nonce = os.urandom(16)
-        self._preface: Preface | None = None
+        spoken = links.identity.spoken
+        self._nonce = spoken.nonce(offer or spoken.newest)
+        self._preface: Preface | None = None  # the peer's
+        self._ours: Preface
+        self.refusal = "links_refused"  # the counter, should it come to nothing
         self._out: list[bytes] = []
         self._flushing = self._full = False
         self.peer: int | None = None  # known once it has proved who it is
@@ -98,7 +107,7 @@ class Link(asyncio.Protocol):
         transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
         self._loop.call_later(OPENING_SECONDS, self._check_open)
         if self._expected is not None:
-            self.send(self._introduction(self._expected))
+            self._introduce_us(self._expected, self._offer)
 
     def data_received(self, data: bytes) -> None:
         """Read frames; a peer that sends anything else is cut off."""
@@ -107,12 +116,16 @@ class Link(asyncio.Protocol):
             for frame in self._reader.feed(data):
                 if self.peer is not None:
                     if type(frame) is not Ping:
-                        self._links.n_data += type(frame) is Data
+                        if type(frame) is Data:
+                            self._links.data_from[self.peer] += 1
                         self._links.deliver(Received(self.peer, frame))
                 else:
                     self._introduce(frame)
                 if self.transport is None or self.transport.is_closing():
                     return
+        except VersionError as error:
+            self.refusal = "versions_refused"
+            self.close(str(error), now=False)  # the peer learns our version, if we answered
         except FrameError as error:
             self.close(str(error))
 
@@ -131,24 +144,31 @@ class Link(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Tell the core, if this is the connection that it uses."""
         self.transport = None
-        if error is not None:
+        if error is not None and not self._is_cut:
             self.why = str(error)
+        theirs, spoken = self._preface, self._links.identity.spoken
+        if self.peer is None and not self._is_cut and theirs and theirs.wire > spoken.newest:
+            self.refusal, self.why = "versions_refused", spoken.gone(theirs.wire)
         if not self.closed.done():
             self.closed.set_result(None)
         self._links.lost(self)
 
     def send(self, frame: Any) -> None:
         """Send a frame, those of one turn of the loop together."""
-        self._out.append(encode(frame))
+        self._out.append(encode(frame, self.wire))
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self._flush)
 
-    def close(self, why: str) -> None:
-        """Cut the connection off."""
-        self.why = why
+    def close(self, why: str, *, now: bool = True) -> None:
+        """Cut the connection off; with `now` false after what waits to be sent."""
+        self.why, self._is_cut = why, True
         if self.transport is not None:
-            self.transport.abort()
+            if now:
+                self.transport.abort()
+            else:
+                self._flush()
+                self.transport.close()
 
     def _flush(self) -> None:
         self._flushing = False
@@ -156,9 +176,15 @@ class Link(asyncio.Protocol):
             self.transport.write(b"".join(self._out))
         self._out.clear()
 
-    def _introduction(self, to: int) -> Preface:
+    @property
+    def was_answered(self) -> bool:
+        """Whether the peer introduced itself."""
+        return self._preface is not None
+
+    def _introduce_us(self, to: int, wire: int) -> None:
         own = self._links.identity
-        return Preface(WIRE_VERSION, own.mesh, own.node, to, self._nonce)
+        self._ours = Preface(wire, own.mesh, own.node, to, self._nonce)
+        self.send(self._ours)
 
     def _introduce(self, frame: Any) -> None:
         """Read what a peer says before it has proved who it is."""
@@ -166,9 +192,7 @@ class Link(asyncio.Protocol):
             if type(frame) is not Preface:
                 raise FrameError("the peer did not introduce itself")
             self._check_preface(frame)
-            self._preface = frame
-            if self._expected is None:
-                self.send(self._introduction(frame.node))
+            self._agree(frame)
             self.send(Proof(self._mac(dialled=self._expected is not None)))
         elif type(frame) is Proof:
             if not hmac.compare_digest(frame.mac, self._mac(dialled=self._expected is None)):
@@ -181,11 +205,6 @@ class Link(asyncio.Protocol):
 
     def _check_preface(self, preface: Preface) -> None:
         own = self._links.identity
-        if preface.wire != WIRE_VERSION:
-            raise FrameError(
-                f"the peer speaks version {preface.wire} of the protocol, this side "
-                f"{WIRE_VERSION}; install the same version of Meshwright on both"
-            )
         if preface.mesh != own.mesh:
             raise FrameError(f"the peer belongs to the mesh {preface.mesh!r}, not {own.mesh!r}")
         if preface.to != own.node or self._expected not in (None, preface.node):
@@ -194,12 +213,26 @@ class Link(asyncio.Protocol):
                 "that of another agent"
             )
 
+    def _agree(self, preface: Preface) -> None:
+        """Agree on a version of the protocol; a dialled side answers with it."""
+        spoken, self._preface = self._links.identity.spoken, preface
+        if self._expected is not None:
+            self.wire = spoken.take(preface.wire, self._offer)
+            return
+        spoken.refuse_fallback(preface.wire, preface.nonce)
+        try:
+            chosen = spoken.answer(preface.wire)
+        except VersionError:
+            self._introduce_us(preface.node, spoken.oldest)  # so that the peer can say it, too
+            raise
+        self._introduce_us(preface.node, chosen)
+        self.wire = chosen
+
     def _mac(self, *, dialled: bool) -> bytes:
         """Return the proof of the side that dialled, or of the one that was dialled."""
         assert self._preface is not None
-        we_dialled = self._expected is not None
-        ours, theirs = self._introduction(self._preface.node), self._preface
-        first, second = (ours, theirs) if we_dialled else (theirs, ours)
+        ours, theirs = self._ours, self._preface
+        first, second = (theirs, ours) if self._expected is None else (ours, theirs)
         text = b"|".join([b"dial" if dialled else b"answer", encode(first), encode(second)])
         return hmac.new(self._links.identity.secret, text, hashlib.sha256).digest()
 
@@ -216,7 +249,7 @@ class Links:
     deliver: Callable[[Any], None]  # takes the events of the core
     note: Callable[[str, str], None]  # counts and logs what went wrong: a name, and details
     allowed: Mapping[int, Any] | None = None  # who may dial; None: whoever knows the secret
-    n_data: int = 0  # messages that came over links
+    data_from: Counter[int] = field(default_factory=Counter)  # messages that each peer sent
     _up: dict[int, Link] = field(default_factory=dict)
     _wanted: dict[int, str] = field(default_factory=dict)  # endpoints
     _dialling: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -255,6 +288,11 @@ class Links:
         link = self._up.get(peer)
         if link is not None:
             link.send(frame)
+
+    @property
+    def wires(self) -> dict[int, int]:
+        """The version of the protocol that is spoken with each peer."""
+        return {peer: link.wire for peer, link in sorted(self._up.items())}
 
     @property
     def up(self) -> list[int]:
@@ -301,10 +339,11 @@ class Links:
         """Take note that a connection is over."""
         if link.peer is not None and self._up.get(link.peer) is link:
             del self._up[link.peer]
-            self.note("links_lost", f"link to {link.peer}: {link.why}")
+            if link.peer in self._wanted or PLANNER in (link.peer, self.identity.node):
+                self.note("links_lost", f"link to {_named(link.peer)}: {link.why}")
             self.deliver(LinkLost(link.peer))
         elif link.peer is None:
-            self.note("links_refused", link.why)
+            self.note(link.refusal, link.why)
 
     # Inside
 
@@ -316,16 +355,19 @@ class Links:
         host, _, port = endpoint.rpartition(":")
         tls = self.identity.client_tls
         loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
+        offer = self.identity.spoken.newest
         while True:
             try:
                 async with asyncio.timeout(OPENING_SECONDS):
                     _, link = await loop.create_connection(
-                        lambda: Link(self, peer), host.strip("[]"), int(port), ssl=tls
+                        partial(Link, self, peer, offer), host.strip("[]"), int(port), ssl=tls
                     )
                 opened = loop.time()
                 await link.closed
                 was_used = link.peer is not None and loop.time() - opened > PING_SECONDS
                 pause = FIRST_PAUSE if was_used else min(2 * pause, LAST_PAUSE)
+                spoken, silent = self.identity.spoken, not link.was_answered
+                offer = spoken.after_silence(offer) if silent else spoken.newest
             except (OSError, TimeoutError) as error:
                 log.debug("link to %s at %s: %s", peer, endpoint, error)
                 pause = min(2 * pause, LAST_PAUSE)
@@ -341,3 +383,8 @@ class Links:
                     link.close(f"silent for {SILENT_SECONDS:.0f} s")
                 else:
                     link.send(Ping())
+
+
+def _named(peer: int) -> str:
+    """Return a peer in words; agents are numbered in the order of mesh.toml, from 0."""
+    return "the planner" if peer == PLANNER else f"agent {peer}"

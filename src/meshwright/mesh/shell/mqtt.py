@@ -1,9 +1,9 @@
-"""One MQTT 5 connection, packet by packet: the owner decides when a message is acknowledged.
+"""One MQTT connection, packet by packet: the owner decides when a message is acknowledged.
 
-The codec is `mqtt5`. Client libraries send PUBREC themselves as soon as a message of QoS 2 arrives
-(paho lost 5 of 5 in a crash), choose packet ids themselves, and are slower
-(`scripts/bench mqtt_clients`). Nothing is sent again by this class: a connection that is lost is
-over, and its owner opens the next one.
+MQTT 5 (the codec is `mqtt5`) or 3.1.1, as the login says. Client libraries send PUBREC themselves
+as soon as a message of QoS 2 arrives (paho lost 5 of 5 in a crash), choose packet ids themselves,
+and are slower (`scripts/bench mqtt_clients`). Nothing is sent again by this class: a connection
+that is lost is over, and its owner opens the next one.
 """
 
 import asyncio
@@ -15,13 +15,14 @@ from typing import Any, NamedTuple, Protocol
 import mqtt5
 
 from meshwright.errors import DeployError
+from meshwright.mesh.core.values import Message
+from meshwright.mesh.shell.packets5 import Packets, Packets5, packet_size, publish_id
+from meshwright.mesh.shell.packets311 import Packets311
 
 KEEP_ALIVE = 20  # seconds; a broker that is silent for one and a half of it counts as lost
 LAST_ID = 65_535
 FIRST_ID = 32_768  # smaller packet ids belong to the core: those of exactly-once delivery
-# Messages that the broker sends before we acknowledge one. The codec leaves the default of MQTT,
-# 65,535, out of the packet, and Mosquitto 2.0.11 then takes its own, 20.
-RECEIVE_MAXIMUM = 65_534
+PROTOCOLS: dict[str, Packets] = {"5": Packets5(), "3.1.1": Packets311()}
 
 
 class Will(NamedTuple):
@@ -43,6 +44,7 @@ class Login(NamedTuple):
     clean: bool = True  # begin without the messages that waited in the session
     expiry: int = 0  # seconds that the session outlives the connection
     max_packet: int = 0  # bytes; 0: no limit
+    protocol: str = "5"  # of `PROTOCOLS`
 
 
 class Owner(Protocol):
@@ -73,8 +75,8 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """An open connection; made by `connect`."""
 
-    def __init__(self, owner: Owner) -> None:
-        self._owner = owner
+    def __init__(self, owner: Owner, packets: Packets) -> None:
+        self._owner, self._packets = owner, packets
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._buffer = b""
@@ -94,8 +96,14 @@ class Connection(asyncio.Protocol):
 
     # What the owner asks for
 
+    def send(
+        self, message: Message, qos: int, packet_id: int = 0, *, duplicate: bool = False
+    ) -> None:
+        """Publish; with QoS 1 or 2 it waits while the broker's window is full."""
+        self.publish(packet_id, self._packets.publish(message, qos, packet_id, duplicate))
+
     def publish(self, packet_id: int, data: bytes) -> None:
-        """Send an encoded PUBLISH; with QoS 1 or 2 it waits while the broker's window is full."""
+        """Publish what is encoded already."""
         if packet_id and (self._waiting or len(self._in_flight) >= self._window):
             self._waiting.append((packet_id, data))
             return
@@ -129,21 +137,20 @@ class Connection(asyncio.Protocol):
     def subscribe(self, filters: Sequence[Any], subscription_id: int | None = None) -> int:
         """Subscribe to `mqtt5.TopicFilter`s and return the packet id; SUBACK carries it."""
         packet_id = self._need_id()
-        packet = mqtt5.SubscribePacket(packet_id, list(filters), subscription_id=subscription_id)
-        self.write(packet.write())
+        self.write(self._packets.subscribe(packet_id, filters, subscription_id))
         return packet_id
 
     def unsubscribe(self, patterns: Sequence[str]) -> int:
         """Unsubscribe and return the packet id; UNSUBACK carries it."""
         packet_id = self._need_id()
-        self.write(mqtt5.UnsubscribePacket(packet_id, list(patterns)).write())
+        self.write(self._packets.unsubscribe(packet_id, patterns))
         return packet_id
 
     def close(self) -> None:
         """Disconnect; the owner hears nothing more."""
         self._open = False
         if self._transport is not None:
-            self.write(mqtt5.DisconnectPacket().write())
+            self.write(self._packets.disconnect())
             self._flush()
             self._transport.close()
 
@@ -179,7 +186,7 @@ class Connection(asyncio.Protocol):
     def _read(self, buffer: bytes) -> None:
         view, offset = memoryview(buffer), 0
         while not self._paused:
-            size = _packet_size(view, offset)
+            size = packet_size(view, offset)
             if size == 0 or len(view) - offset < size:
                 break
             if size < 0:
@@ -211,12 +218,12 @@ class Connection(asyncio.Protocol):
 
     def _take(self, view: memoryview) -> None:
         try:
-            packet, _ = mqtt5.read(view)
+            packet = self._packets.read(view)
         except (ValueError, IndexError, EOFError) as error:
             if view[0] >> 4 != 3:
-                self.abort(f"the broker sent a packet that is not MQTT 5: {error}")
+                self.abort(f"the broker sent a packet that is not {self._packets.name}: {error}")
                 return
-            self._owner.broker_unreadable(*_publish_id(view))
+            self._owner.broker_unreadable(*publish_id(view))
             return
         take = _READERS.get(type(packet))
         if take is not None:
@@ -313,19 +320,20 @@ async def connect(login: Login, owner: Owner, *, seconds: float = 10.0) -> tuple
         If there is no answer, or the broker refuses.
     """
     endpoint = f"{login.host}:{login.port}"
+    packets = PROTOCOLS[login.protocol]
     loop = asyncio.get_running_loop()
     connection = None
     try:
         async with asyncio.timeout(seconds):
             host = login.host if login.tls else None
             _, connection = await loop.create_connection(
-                lambda: Connection(owner),
+                lambda: Connection(owner, packets),
                 login.host,
                 login.port,
                 ssl=login.tls,
                 server_hostname=host,
             )
-            connection.write(_connect_packet(login))
+            connection.write(packets.connect(login, KEEP_ALIVE))
             answer = await connection._answer
     except (OSError, TimeoutError) as error:
         if connection is not None:
@@ -342,41 +350,3 @@ async def connect(login: Login, owner: Owner, *, seconds: float = 10.0) -> tuple
         )
     connection._begin()
     return connection, bool(answer.session_present)
-
-
-def _connect_packet(login: Login) -> bytes:
-    packet = mqtt5.ConnectPacket(
-        login.client_id,
-        username=login.username or None,
-        password=login.password.encode() if login.username else None,
-        clean_start=login.clean,
-        keep_alive=KEEP_ALIVE,
-        session_expiry_interval=login.expiry,
-        receive_max=RECEIVE_MAXIMUM,
-        max_packet_size=login.max_packet or None,
-    )
-    data: bytes = packet.write()
-    return data
-
-
-def _packet_size(view: memoryview, offset: int) -> int:
-    """Return the bytes of the packet at an offset; 0 if too few are here, -1 if there is none."""
-    size = 0
-    for i in range(4):
-        if offset + 1 + i >= len(view):
-            return 0
-        byte = view[offset + 1 + i]
-        size |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return size + i + 2
-    return -1
-
-
-def _publish_id(view: memoryview) -> tuple[int | None, int]:
-    """Return the packet id and QoS of a PUBLISH that the codec cannot read."""
-    qos = (view[0] >> 1) & 3
-    start = next(i for i in range(1, 5) if view[i] < 0x80) + 1
-    start += 2 + int.from_bytes(view[start : start + 2], "big")
-    if qos not in (1, 2) or len(view) < start + 2:
-        return None, qos
-    return int.from_bytes(view[start : start + 2], "big"), qos

@@ -1,19 +1,37 @@
 """The planner's process: the core, its links and files, and designs in a thread."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from meshwright.mesh.config import PLANNER_PLACE, MeshConfig, split_endpoint
+from meshwright.errors import InputError
+from meshwright.mesh.config import LOG_PLACE, PLANNER_PLACE, MeshConfig, read_mesh, split_endpoint
 from meshwright.mesh.config import STATE as PLACE
-from meshwright.mesh.core.events import PLANNER, STATE, Design, Designed, Replan
-from meshwright.mesh.core.planner import Planner
+from meshwright.mesh.core.events import (
+    PLANNER,
+    STATE,
+    Design,
+    Designed,
+    Members,
+    Put,
+    Received,
+    Record,
+    Replan,
+)
+from meshwright.mesh.core.frames import Took
+from meshwright.mesh.core.planner import ENTRY, Planner
 from meshwright.mesh.core.settings import PlannerSettings
-from meshwright.mesh.design import design_topology
+from meshwright.mesh.core.values import Entry, Joined, Topology
+from meshwright.mesh.design import Planned, design_topology
 from meshwright.mesh.shell.links import Identity, Links, tls_contexts
 from meshwright.mesh.shell.runner import Runner
+from meshwright.mesh.shell.summaries import KEPT_EVENTS, Sightings, Summary
+from meshwright.mesh.shell.wire import spoken_here
+from meshwright.mesh.storage.mesh_log import FILE_SECONDS, MeshLogFiles
 from meshwright.mesh.storage.stores import Stores
 
 
@@ -23,25 +41,38 @@ class PlannerOptions(NamedTuple):
     settings: PlannerSettings
     identity: Identity
     listen: tuple[str, int]
-    brokers: tuple[tuple[str, str], ...]  # name and endpoint, in the order of their numbers
+    members: Members
     method: str
     survive: int
-    place: Path
+    mesh_place: Path  # of mesh.toml
+    place: Path  # of its own files
+    log_place: Path | None = None  # of the log that other programs read; None: there is none
     fsync: bool = False
 
 
-def planner_options(config: MeshConfig) -> PlannerOptions:
+def members_of(config: MeshConfig) -> Members:
+    """Return who takes part."""
+    return Members(
+        tuple(Joined(each.node, each.name, each.endpoint) for each in config.brokers),
+        tuple(each.node for each in config.leaving),
+        tuple(each.node for each in config.removed),
+    )
+
+
+def planner_options(config: MeshConfig, *, restores: bool = False) -> PlannerOptions:
     """Return what the planner of a mesh is started with."""
     most = 64 * 2**20  # no frame that an agent sends to the planner carries a message
     tls = tls_contexts("the planner", config.ca, config.cert, config.key)
     return PlannerOptions(
-        PlannerSettings(config.mesh, config.routing),
-        Identity(config.mesh, PLANNER, config.secret, most, *tls),
+        PlannerSettings(config.mesh, config.routing, restores=restores),
+        Identity(config.mesh, PLANNER, config.secret, most, *tls, spoken_here()),
         split_endpoint(config.planner),
-        tuple((member.name, member.endpoint) for member in config.brokers),
+        members_of(config),
         config.method,
         config.survive,
+        config.place,
         config.place / PLANNER_PLACE / PLACE,
+        config.place / PLANNER_PLACE / LOG_PLACE,
     )
 
 
@@ -52,29 +83,142 @@ class PlannerRunner(Runner):
         stores = Stores(options.place, (STATE,), fsync=options.fsync)
         super().__init__("planner", stores)
         self._options = options
+        self.mesh = options.settings.mesh
         self._tasks: set[asyncio.Task[None]] = set()
-        allowed = dict(enumerate(options.brokers))
-        self.links = Links(options.identity, self.deliver, self.note, allowed)
+        self.sightings = Sightings()
+        self.entries: deque[tuple[float, Entry]] = deque(maxlen=KEPT_EVENTS)  # when appended
+        self.links = Links(options.identity, self._hear, self.note)
+        self._let_in(options.members)
         records = stores.recovered.records
-        self.planner = Planner(options.settings, options.brokers, records)
+        self.planner = Planner(options.settings, options.members, records)
         self.core = self.planner
         self.n_designs = 0
+        self.design_seconds = 0.0  # that the last design took
+        self._log_files = MeshLogFiles(options.log_place) if options.log_place else None
+        self._completing: asyncio.TimerHandle | None = None
+        self._took: list[Took] = []  # to be written when this turn's records are on disk
 
     def more_actions(self) -> Mapping[type, Callable[[Any], None]]:
-        """Return the planner's own action."""
-        return {Design: self._design}
+        """Return the planner's own actions."""
+        return {
+            Design: self._design,
+            Put: self._put,
+            Record: lambda action: self._took.append(action.took),
+        }
+
+    def _hear(self, event: Any) -> None:
+        """Take an event of a link; summaries are not for the core."""
+        frame: Any = event.frame if type(event) is Received else None
+        if type(frame) is Summary:
+            self.sightings.take(event.peer, frame, time.monotonic())
+        else:
+            self.deliver(event)
+
+    def _put(self, action: Put) -> None:
+        if action.key[0] == ENTRY:
+            log = self.planner.log
+            self.entries.append((time.time(), log.entries[action.key[1] - log.base]))
+        self.stores.put(action)
+
+    def status(self) -> dict[str, Any]:
+        """Return what `mesh status` shows."""
+        planner, shape = self.planner, self.planner.log.shape
+        return {
+            **super().status(),
+            "kind": "planner",
+            "planned_links": len(shape.topology.edges),
+            "down_links": len(shape.health.down),
+            "agents": len(planner.log.joined),
+            "members": sorted(planner.log.joined),
+            "leaving": sorted(planner.log.joined[node].name for node in planner.log.leaving),
+            "away": [planner.log.joined[node].name for node in shape.health.away],
+            "interests": sum(map(len, planner.log.filters_of.values())),
+            "term": planner.term,
+            "retired": planner.is_retired,
+            "designs": self.n_designs,
+            "design_seconds": self.design_seconds,
+        }
 
     async def open(self) -> None:
         """Listen for agents."""
         await self.links.listen(*self._options.listen)
         self.start()
 
-    def posts(self) -> Mapping[str, Callable[[], None]]:
-        """Return what can be asked over HTTP: a new design."""
-        return {"/replan": lambda: self.deliver(Replan())}
+    def posts(self) -> Mapping[str, Callable[[], Awaitable[dict[str, Any]]]]:
+        """Return what can be asked over HTTP: a new design, what it would change, the members."""
+        return {
+            "/replan": self._replan,
+            "/replan/dry-run": self._try_replan,
+            "/members": self._read_members,
+        }
+
+    async def _read_members(self) -> dict[str, Any]:
+        """Read mesh.toml again: brokers may have been added or removed."""
+        try:
+            members = members_of(read_mesh(self._options.mesh_place))
+        except InputError as error:
+            return {"error": str(error)}
+        self._let_in(members)
+        self.deliver(members)
+        return {"brokers": len(members.brokers)}
+
+    def _let_in(self, members: Members) -> None:
+        """Let agents dial: also those that were removed, so that they hear of it."""
+        known = {joined.node: joined.name for joined in members.brokers}
+        self.links.allowed = {**dict.fromkeys((*members.leaving, *members.removed), ""), **known}
+
+    async def _replan(self) -> dict[str, Any]:
+        self.deliver(Replan())
+        return {}
+
+    async def _try_replan(self) -> dict[str, Any]:
+        """Design from scratch, and compare with the overlay that is there."""
+        request = self.planner.request(0, fresh=True)
+        if not request.nodes[1:]:
+            return {"links": 0, "kept": 0, "added": 0, "removed": 0, "max_degree": 0}
+        before = request.before or Topology("tree", ())
+        found = (await self._plan(request)).topology
+        old, new = set(before.edges), set(found.edges)
+        degrees = Counter(node for edge in new for node in edge)
+        return {
+            "links": len(new),
+            "kept": len(new & old),
+            "added": len(new - old),
+            "removed": len(old - new),
+            "max_degree": max(degrees.values(), default=0),
+        }
+
+    def after_turn(self) -> None:
+        """Write what is new in the log for other programs; complete its file after some time."""
+        took, self._took = self._took, []
+        if self._log_files is None:
+            return
+        with self._noting():
+            self._log_files.follow(self.planner.log)
+            for each in took:
+                self._log_files.took(self.planner.log, each)
+        if self._log_files.is_open and self._completing is None:
+            self._completing = self._loop.call_later(FILE_SECONDS, self._complete_log)
+
+    def _complete_log(self) -> None:
+        self._completing = None
+        with self._noting():
+            if self._log_files is not None:
+                self._log_files.complete()
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Go on without the log for other programs where it cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            self.note("log_not_written", f"the log for `ingest`: {error.strerror}")
 
     async def close(self) -> None:
         """Stop; a design on its way is given up."""
+        if self._completing is not None:
+            self._completing.cancel()
+        self._complete_log()
         for task in list(self._tasks):
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -87,19 +231,22 @@ class PlannerRunner(Runner):
         task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, action: Design) -> None:
-        own = self._options
-        more = {"survive": own.survive} if own.survive else {}
         found = None
+        started = time.monotonic()
         try:
-            planned = await asyncio.to_thread(
-                design_topology, action, own.method, own.settings.routing, **more
-            )
             if action.nodes[1:]:
+                planned = await self._plan(action)
                 found = planned.topology
-            if planned.n_left_out:
-                n = planned.n_left_out
-                self.note("meets_left_out", f"{n:,} ways in which filters cross need relays", n)
+                if n := planned.n_left_out:
+                    self.note("meets_left_out", f"{n:,} ways in which filters cross need relays", n)
         except Exception as error:  # one client's filters must not stop the planner
             self.note("failed_designs", str(error))
         self.n_designs += 1
+        self.design_seconds = time.monotonic() - started
         self.deliver(Designed(action.token, found))
+
+    async def _plan(self, request: Design) -> Planned:
+        own = self._options
+        more = {"survive": own.survive} if own.survive else {}
+        routing = own.settings.routing
+        return await self.in_thread(lambda: design_topology(request, own.method, routing, **more))

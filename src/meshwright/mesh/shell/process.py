@@ -1,15 +1,21 @@
 """Processes of the mesh: one planner, or one or more agents, until a signal ends them."""
 
 import asyncio
+import logging
 import os
 import signal
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from meshwright.errors import DeployError, InputError
-from meshwright.mesh.adapters.mosquitto import Endpoint, client_id
+from meshwright.errors import InputError
+from meshwright.mesh.adapters.adapter import Adapter, Capabilities, Endpoint, client_id
+from meshwright.mesh.adapters.known import find_adapter
 from meshwright.mesh.config import (
+    ADAPTER_KEYS,
+    AGENT_FILE,
+    PLANNER_PLACE,
     STATE,
     AgentConfig,
     BrokerAddress,
@@ -23,12 +29,26 @@ from meshwright.mesh.shell.codec import ROOM
 from meshwright.mesh.shell.links import Identity, tls_contexts
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.runner import Runner
-from meshwright.mesh.shell.web import serve
+from meshwright.mesh.shell.web import TOKEN_FILE, Site, is_loopback, read_token, serve
+from meshwright.mesh.shell.wire import spoken_here
+from meshwright.mesh.units import unit_name, write_unit
+
+if TYPE_CHECKING:
+    from meshwright.mesh.shell.planner import PlannerRunner
+
+log = logging.getLogger(__name__)
 
 
 def agent_options(config: AgentConfig) -> AgentOptions:
     """Return what an agent is started with."""
     options = config.options
+    adapter, can = agent_adapter(config)
+    if options["delivery"] == "exactly-once" and can.qos < 2:
+        raise InputError(
+            f"{config.name!r}: exactly-once delivery needs QoS 2, but agents publish there with "
+            f'QoS {can.qos} at most. Set delivery = "at-least-once" in '
+            f"'{config.place / AGENT_FILE}'."
+        )
     settings = AgentSettings(
         config.mesh,
         config.node,
@@ -36,10 +56,14 @@ def agent_options(config: AgentConfig) -> AgentOptions:
         mailbox=_limits(config, "mailbox"),
         exactly_once=options["delivery"] == "exactly-once",
         max_message=options["max_message"],
+        packets=max(1, can.window // 2),
+        same_packet_ids=can.same_packet_ids,
+        count_for=options["count_seconds"],
     )
     server, client = _tls(config.broker)
     most = options["max_message"] + ROOM
-    identity = Identity(config.mesh, config.node, config.secret, most, server, client)
+    who = (config.mesh, config.node, config.secret)
+    identity = Identity(*who, most, server, client, spoken_here())
     return AgentOptions(
         config.name,
         settings,
@@ -47,10 +71,22 @@ def agent_options(config: AgentConfig) -> AgentOptions:
         config.listen,
         config.planner,
         Endpoint(agent_login(config, client), options["max_message"]),
+        config.place,
         config.place / STATE,
-        Path(options["log_file"]) if options["log_file"] else None,
+        adapter,
+        can,
+        {**options, **config.broker._asdict(), "password": _password(config.broker)},
         options["fsync"],
     )
+
+
+def agent_adapter(config: AgentConfig) -> tuple[Adapter, Capabilities]:
+    """Return how an agent talks to its broker, and what the broker can do."""
+    try:
+        adapter = find_adapter(config.broker.adapter)
+        return adapter, adapter.capabilities(config.broker._asdict())
+    except InputError as error:
+        raise InputError(f"'{config.place / AGENT_FILE}': {error}") from error
 
 
 def agent_login(config: AgentConfig, tls: ssl.SSLContext | None = None) -> Login:
@@ -62,6 +98,7 @@ def agent_login(config: AgentConfig, tls: ssl.SSLContext | None = None) -> Login
         config.broker.username,
         _password(config.broker),
         tls or _tls(config.broker)[1],
+        protocol=agent_adapter(config)[1].protocol,
     )
 
 
@@ -77,20 +114,47 @@ def run_agents(places: Sequence[Path]) -> None:
     asyncio.run(main())
 
 
-def run_planner(place: Path) -> None:
-    """Run the planner of a mesh in this process, until a signal."""
+def run_planner(
+    place: Path,
+    make_site: Callable[["PlannerRunner", Path], Site] | None = None,
+    *,
+    restores: bool = False,
+) -> None:
+    """Run the planner of a mesh in this process, until a signal; `make_site` makes its page.
+
+    With `restores` it first collects the log from the agents: its own files were lost.
+    """
     from meshwright.mesh.shell.planner import PlannerRunner, planner_options
 
     config = read_mesh(place)
-    options, metrics = planner_options(config), split_endpoint(config.metrics)
+    options = planner_options(config, restores=restores)
+    metrics = split_endpoint(config.metrics)
+    own = place / PLANNER_PLACE
+    if restores and not (own / unit_name("planner")).exists():
+        own.mkdir(exist_ok=True)
+        write_unit(own, "planner", config.mesh, place)
+    token = ""
+    if make_site is not None and not is_loopback(metrics[0]):
+        token = read_token(own)
 
     async def main() -> None:
-        await _run([PlannerRunner(options)], [metrics])
+        runner = PlannerRunner(options)
+        site = None
+        if make_site is not None:
+            site = make_site(runner, place)
+            asks = f"; its password is in {place / PLANNER_PLACE / TOKEN_FILE}" if token else ""
+            log.info("the page of the mesh is at http://%s/%s", config.metrics, asks)
+        await _run([runner], [metrics], site, token)
 
     asyncio.run(main())
 
 
-async def _run(runners: Sequence[Runner], ends: Sequence[tuple[str, int]]) -> None:
+async def _run(
+    runners: Sequence[Runner],
+    ends: Sequence[tuple[str, int]],
+    site: Site | None = None,
+    token: str = "",
+) -> None:
     """Open all, wait for a signal or a failure, close all."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
@@ -99,26 +163,29 @@ async def _run(runners: Sequence[Runner], ends: Sequence[tuple[str, int]]) -> No
         if not ended.done():
             ended.set_result(None)
 
+    left = list(runners)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
     try:
         for runner, (host, port) in zip(runners, ends, strict=True):
-            await _open(runner, host, port)
+            await _open(runner, (host, port), site, token)
         print(f"running, process {os.getpid()}", flush=True)
-        await asyncio.wait(
-            [ended, *(runner.failed for runner in runners)], return_when=asyncio.FIRST_COMPLETED
-        )
+        while left and not ended.done():
+            await asyncio.wait(
+                [ended, *(runner.failed for runner in left)], return_when=asyncio.FIRST_COMPLETED
+            )
+            for runner in [runner for runner in left if runner.failed.done()]:
+                runner.failed.result()
+                left.remove(runner)  # its broker has left the mesh; the others go on
+                await runner.close()
     finally:
-        for runner in runners:
+        for runner in left:
             await runner.close()
-    for runner in runners:
-        if runner.failed.done():
-            raise runner.failed.exception() or DeployError(f"{runner.name} stopped.")
 
 
-async def _open(runner: Runner, host: str, port: int) -> None:
+async def _open(runner: Runner, end: tuple[str, int], site: Site | None, token: str) -> None:
     try:
-        await serve(runner, host, port)
+        await serve(runner, *end, site, token)
         await runner.open()
     except OSError as error:
         raise InputError(
@@ -138,7 +205,8 @@ def _password(broker: BrokerAddress) -> str:
     from meshwright.deploy.inventory import read_passwords
     from meshwright.deploy.plan import Broker
 
-    found: str = read_passwords([Broker(**broker._asdict())])[broker.node]
+    fields = {key: value for key, value in broker._asdict().items() if key not in ADAPTER_KEYS}
+    found: str = read_passwords([Broker(**fields)])[broker.node]
     return found
 
 

@@ -8,17 +8,24 @@ decisions.
 import asyncio
 import logging
 import os
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
-from meshwright.mesh.core.events import Drop, Note, Put, Send, SetLinks, Start, Tick, Wake
+from meshwright import __version__
+from meshwright.errors import InputError
+from meshwright.mesh.core.events import Drop, End, Note, Put, Send, SetLinks, Start, Tick, Wake
 from meshwright.mesh.shell.links import Links
+from meshwright.mesh.shell.summaries import KEPT_EVENTS, Happened
 from meshwright.mesh.storage.stores import Stores
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 OWN_TOKEN = -1  # of records that the shell stores for itself
 QUIET_SECONDS = 10.0  # the same kind of trouble is logged once in so many seconds
@@ -38,22 +45,27 @@ class Runner(ABC):
 
     def __init__(self, name: str, stores: Stores) -> None:
         self.name, self.stores = name, stores
+        self.started = time.time()
         self.counters: Counter[str] = Counter()
         self.last_words: dict[str, str] = {}  # the last detail of each kind of trouble
         self.core: Core
         self.links: Links
+        # Set when this one ends by itself: with an error, or because it has left the mesh.
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.has_left = False
         self._events: deque[Any] = deque()
         self._loop = asyncio.get_running_loop()
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._said: dict[str, float] = {}
+        self.events: deque[Happened] = deque(maxlen=KEPT_EVENTS)  # what was logged
         self._actions: dict[type, Callable[[Any], None]] = {
             Send: lambda action: self.links.send(action.peer, action.frame),
             SetLinks: lambda action: self.links.keep(self.with_planner(dict(action.peers))),
             Put: stores.put,
             Drop: stores.drop,
             Wake: self._wake,
+            End: self._end,
             Note: lambda action: self.note(action.what, action.detail, action.times),
             **self.more_actions(),
         }
@@ -66,9 +78,13 @@ class Runner(ABC):
         """Return the peers to dial beside those that the core asks for."""
         return peers
 
-    def posts(self) -> Mapping[str, Callable[[], None]]:
-        """Return what can be asked over HTTP, by path."""
+    def posts(self) -> Mapping[str, Callable[[], Awaitable[dict[str, Any]]]]:
+        """Return what can be asked over HTTP, by path; each returns its answer."""
         return {}
+
+    def after_turn(self) -> None:
+        """Do what follows when the events of a turn are handled and their records are on disk."""
+        return
 
     @abstractmethod
     async def open(self) -> None:
@@ -90,15 +106,36 @@ class Runner(ABC):
             self._loop.call_soon(self._drain)
 
     def note(self, what: str, detail: str = "", times: int = 1) -> None:
-        """Count something, and log it unless its like was logged just now."""
+        """Count something, and log its detail unless the like was logged just now."""
         self.counters[what] += times
         if detail:
             self.last_words[what] = detail
+        if not detail:
+            return
         now = time.monotonic()
         if now - self._said.get(what, -QUIET_SECONDS) >= QUIET_SECONDS:
             self._said[what] = now
-            words = what.replace("_", " ")
-            log.warning("%s: %s%s", self.name, words, detail and f": {detail}")
+            self.events.append(Happened(time.time(), what, detail))
+            log.warning("%s: %s: %s", self.name, what.replace("_", " "), detail)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Do some work in a thread that ends with the process: a signal must not wait for it."""
+        done: asyncio.Future[T] = self._loop.create_future()
+
+        def run() -> None:
+            try:
+                ending = partial(_set, done.set_result, work())
+            except Exception as error:
+                ending = partial(_set, done.set_exception, error)
+            with suppress(RuntimeError):  # the loop is closed already
+                self._loop.call_soon_threadsafe(ending)
+
+        def _set(finish: Callable[[Any], None], value: Any) -> None:
+            if not done.cancelled():
+                finish(value)
+
+        threading.Thread(target=run, daemon=True).start()
+        return await done
 
     def status(self) -> dict[str, Any]:
         """Return what `mesh status` shows."""
@@ -106,8 +143,11 @@ class Runner(ABC):
         return {
             "name": self.name,
             "pid": os.getpid(),
+            "software": __version__,
+            "started": self.started,
             "version": list(self.core.log.newest),
             "links": self.links.up,
+            "wires": self.links.wires,
             "counters": dict(self.counters),
             "last_words": self.last_words,
             "stores": {name: {"records": n, "bytes": size} for name, (n, size) in stores},
@@ -124,12 +164,24 @@ class Runner(ABC):
                 for answer in self.stores.flush():
                     if answer.token != OWN_TOKEN:
                         self._events.append(answer)
+            self.after_turn()
         except Exception as error:
             # A core that fails cannot be trusted with another event; its files are in order.
             log.exception("%s failed", self.name)
             if not self.failed.done():
                 self.failed.set_exception(error)
         self._scheduled = False
+
+    def _end(self, action: End) -> None:
+        self.has_left = not action.is_failure
+        if self.has_left:
+            log.warning("%s: %s", self.name, action.why)
+        if self.failed.done():
+            return
+        if action.is_failure:
+            self.failed.set_exception(InputError(action.why))
+        else:
+            self.failed.set_result(None)
 
     def _wake(self, action: Wake) -> None:
         if self._timer is not None:

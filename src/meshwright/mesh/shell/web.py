@@ -1,35 +1,130 @@
-"""Metrics and status of an agent or planner over HTTP, on loopback unless told otherwise."""
+"""Metrics and status of an agent or planner over HTTP, and the planner's page.
+
+All of it is on loopback unless told otherwise. Metrics and status answer whoever reaches the port,
+as Prometheus expects. The page shows names of topics, so on any other address than loopback it asks
+for a token: as the password of HTTP's basic authentication (any user name does), or as a bearer
+token.
+"""
 
 import asyncio
+import base64
+import binascii
+import hmac
+import ipaddress
 import json
-from collections.abc import Iterator
-from typing import Any
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from meshwright.mesh.shell.metrics import metrics
 from meshwright.mesh.shell.runner import Runner
 
-MOST_BYTES = 8_000  # of a request
+MOST_BYTES = 16_000  # of a request
 SECONDS = 5.0
-MOVED = {
-    "taken": "Messages taken from clients of this broker.",
-    "delivered": "Messages published at this broker.",
-    "received": "Messages that came over links.",
+TOKEN_FILE = "page-token"
+HARDENED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
 }
 
 
-async def serve(runner: Runner, host: str, port: int) -> asyncio.Server:
-    """Answer GET /metrics (Prometheus text), GET /status (JSON) and POST of some paths."""
+class Answer(NamedTuple):
+    """What a request is answered with."""
+
+    kind: str  # of the content
+    body: bytes
+    code: str = "200 OK"
+    headers: Mapping[str, str] = {}
+
+
+class Site(Protocol):
+    """Pages that people read, beside metrics and status."""
+
+    async def get(self, path: str) -> Answer | None:
+        """Return what is at a path; None if nothing is."""
+
+
+class Doorkeeper(NamedTuple):
+    """Who may see the pages."""
+
+    token: str = ""  # empty: on loopback, where only the address asked for is checked
+
+    def refusal(self, headers: Mapping[str, str]) -> Answer | None:
+        """Return why a request is refused; None if it is not."""
+        if not self.token:
+            # A page from elsewhere must not read ours by giving its own name this address.
+            host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
+            if is_loopback(host.strip("[]")):
+                return None
+            text = b"on loopback, ask for 127.0.0.1 or localhost\n"
+            return Answer("text/plain", text, "403 Forbidden")
+        way, _, given = headers.get("authorization", "").partition(" ")
+        if way.lower() == "basic":
+            try:
+                given = base64.b64decode(given, validate=True).decode().partition(":")[2]
+            except (binascii.Error, UnicodeDecodeError):
+                given = ""
+        if hmac.compare_digest(given.strip().encode(), self.token.encode()):
+            return None
+        text = f"the page asks for the token in {TOKEN_FILE} as the password\n".encode()
+        asked = {"WWW-Authenticate": 'Basic realm="meshwright", charset="UTF-8"'}
+        return Answer("text/plain", text, "401 Unauthorized", asked)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine's own loopback.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "evil.example")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def read_token(place: Path) -> str:
+    """Return the token of a planner's page; it is made when it is first needed."""
+    path = place / TOKEN_FILE
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        token = secrets.token_urlsafe(24)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token + "\n")
+        return token
+
+
+async def serve(
+    runner: Runner, host: str, port: int, site: Site | None = None, token: str = ""
+) -> asyncio.Server:
+    """Answer GET /metrics (Prometheus text), /status (JSON) and pages, and POST of some paths."""
+    keeper = Doorkeeper(token)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-            method, path, *_ = head.split(b"\r\n")[0].decode("latin-1").split(" ")
-            code, kind, body = _answer(runner, method, path)
-            writer.write(
-                f"HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-                "Connection: close\r\n\r\n".encode()
-                + body
-            )
+            first, *lines = head.decode("latin-1").split("\r\n")
+            method, target, *_ = first.split(" ")
+            fields = (line.partition(":") for line in lines)
+            headers = {name.lower(): value.strip() for name, _, value in fields}
+            found = await _answer(runner, site, keeper, method, target.partition("?")[0], headers)
+            own = {
+                "Content-Type": found.kind,
+                "Content-Length": str(len(found.body)),
+                "Connection": "close",
+                **HARDENED,
+                **found.headers,
+            }
+            lines = [f"HTTP/1.1 {found.code}", *(f"{name}: {text}" for name, text in own.items())]
+            writer.write("\r\n".join([*lines, "", ""]).encode() + found.body)
             await writer.drain()
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
             pass  # whoever asked has gone, or speaks no HTTP
@@ -41,61 +136,30 @@ async def serve(runner: Runner, host: str, port: int) -> asyncio.Server:
     return await asyncio.start_server(answer, host, port, limit=MOST_BYTES)
 
 
-def _answer(runner: Runner, method: str, path: str) -> tuple[str, str, bytes]:
+async def _answer(
+    runner: Runner,
+    site: Site | None,
+    keeper: Doorkeeper,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+) -> Answer:
     if method == "GET" and path == "/metrics":
-        return "200 OK", "text/plain; version=0.0.4", metrics(runner)
+        return Answer("text/plain; version=0.0.4", metrics(runner))
     if method == "GET" and path == "/status":
-        return "200 OK", "application/json", json.dumps(runner.status()).encode()
+        return _json(runner.status())
     if method == "POST" and path in runner.posts():
-        runner.posts()[path]()
-        return "200 OK", "application/json", b"{}"
-    return "404 Not Found", "text/plain", b"there are /metrics and /status\n"
+        if "origin" in headers:  # a web page that somebody here has open, not the command line
+            return Answer("text/plain", b"not for browsers\n", "403 Forbidden")
+        return _json(await runner.posts()[path]())
+    if method == "GET" and site is not None:
+        refused = keeper.refusal(headers)
+        found = refused or await site.get(path)
+        if found is not None:
+            return found
+    text = b"there are /metrics and /status" + (b", and a page at /" if site else b"") + b"\n"
+    return Answer("text/plain", text, "404 Not Found")
 
 
-class _Collector:
-    """Makes metrics of a runner's status."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-
-    def collect(self) -> Iterator[Any]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        status = self._runner.status()
-        name = status["name"]
-        counts = CounterMetricFamily(
-            "meshwright_events", "What was counted, by kind.", labels=["name", "kind"]
-        )
-        for kind, n in status["counters"].items():
-            counts.add_metric([name, kind], n)
-        yield counts
-        if status.get("kind") == "agent":
-            for key, words in MOVED.items():
-                family = CounterMetricFamily(f"meshwright_{key}", words, labels=["name"])
-                family.add_metric([name], status[key])
-                yield family
-            up = GaugeMetricFamily("meshwright_broker_up", "1 if connected.", labels=["name"])
-            up.add_metric([name], status["broker_up"])
-            yield up
-        links = GaugeMetricFamily("meshwright_links", "Links that are up.", labels=["name"])
-        links.add_metric([name], len(status["links"]))
-        yield links
-        version = GaugeMetricFamily("meshwright_version", "Of the log.", labels=["name"])
-        version.add_metric([name], status["version"][1])
-        yield version
-        held = GaugeMetricFamily(
-            "meshwright_records", "Records on disk, by store.", labels=["name", "store"]
-        )
-        for store, facts in status["stores"].items():
-            held.add_metric([name, store], facts["records"])
-        yield held
-
-
-def metrics(runner: Runner) -> bytes:
-    """Return the metrics of a runner in Prometheus text."""
-    from prometheus_client import CollectorRegistry, generate_latest
-
-    registry = CollectorRegistry()
-    registry.register(_Collector(runner))
-    text: bytes = generate_latest(registry)
-    return text
+def _json(value: object) -> Answer:
+    return Answer("application/json", json.dumps(value).encode())

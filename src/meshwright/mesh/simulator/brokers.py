@@ -23,13 +23,27 @@ class Arrival(NamedTuple):
     wanted: bool  # whether a client of the broker wanted it
 
 
+class Queued(NamedTuple):
+    """A message in a session, and since when: its expiry runs there, too."""
+
+    message: Message
+    since: float
+
+    def left(self, now: float) -> Message | None:
+        """Return the message with the time that is left, or None if it has expired."""
+        if self.message.expiry is None:
+            return self.message
+        left = self.message.expiry - (now - self.since)
+        return self.message._replace(expiry=left) if left > 0 else None
+
+
 class Session:
     """The session of the agent at its broker."""
 
     def __init__(self) -> None:
         self.filters: set[str] = set()
-        self.queue: list[Message] = []
-        self.inflight: dict[int, Message] = {}  # by packet id, in the order they were sent
+        self.queue: list[Queued] = []
+        self.inflight: dict[int, Queued] = {}  # by packet id, in the order they were sent
         self.received: set[int] = set()  # packet ids of QoS 2 from PUBLISH to PUBREL
         self.last = 0
 
@@ -44,10 +58,12 @@ class State:
 
 
 class Broker:
-    """One broker; an agent is connected while `to_agent` is there."""
+    """One broker; an agent is connected while `_to` is there."""
 
-    def __init__(self, clock: Clock, *, reuses_packets: bool) -> None:
+    def __init__(self, clock: Clock, *, reuses_packets: bool, same_packet_ids: bool = True) -> None:
         self._clock = clock
+        self._same_ids = same_packet_ids  # otherwise what comes again has another number
+        self._last = 0  # number of a packet, if numbers go on without end
         self._reuses = reuses_packets  # the lowest free packet id, instead of the next one
         self.state = State()
         self.is_up = True
@@ -79,7 +95,7 @@ class Broker:
         if session is None or not any(covers(f, message.topic) for f in session.filters):
             return
         if message.qos or self._to is not None:
-            session.queue.append(message)
+            session.queue.append(Queued(message, self._clock.now))
         self._send_queue()
 
     def _retain(self, message: Message) -> None:
@@ -97,7 +113,10 @@ class Broker:
     # --- the agent ---
 
     def connect(self, tell: Callable[[ev.Event], None]) -> None:
-        """Take up a connection of the agent, with its session."""
+        """Accept the agent's connection and resume its session.
+
+        `tell` gets the events after the delays of the connection.
+        """
         self.disconnect()
         self._tell = tell
         resumed = self.state.session is not None
@@ -105,8 +124,13 @@ class Broker:
             self.state.session = Session()
         self._to, self._from = Pipe(self._clock), Pipe(self._clock)
         self._say(ev.BrokerUp(resumed))
-        for packet, message in self.state.session.inflight.items():
-            self._say(ev.Published(message, packet, True))
+        inflight, self.state.session.inflight = self.state.session.inflight, {}
+        for before, queued in inflight.items():
+            message = queued.left(self._clock.now)
+            if message is not None:
+                packet = before if self._same_ids else self._packet(self.state.session)
+                self.state.session.inflight[packet] = queued
+                self._say(ev.Published(message, packet, True))
         self._send_queue()
 
     def disconnect(self) -> None:
@@ -160,14 +184,20 @@ class Broker:
         if self._to is None or session is None:
             return
         while session.queue:
-            message = session.queue.pop(0)
+            queued = session.queue.pop(0)
+            message = queued.left(self._clock.now)
+            if message is None:
+                continue
             packet = 0
             if message.qos:
                 packet = self._packet(session)
-                session.inflight[packet] = message
+                session.inflight[packet] = queued
             self._say(ev.Published(message, packet, False))
 
     def _packet(self, session: Session) -> int:
+        if not self._same_ids:
+            self._last += 1
+            return self._last
         if self._reuses:
             return next(p for p in range(1, 65_536) if p not in session.inflight)
         session.last = session.last % 65_535 + 1

@@ -10,7 +10,7 @@ from meshwright.mesh.core.events import PLANNER
 from meshwright.mesh.core.frames import Data
 from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.settings import AgentSettings, Limits, PlannerSettings
-from meshwright.mesh.core.values import Topology
+from meshwright.mesh.core.values import Joined, Topology
 from meshwright.mesh.simulator.brokers import Broker
 from meshwright.mesh.simulator.clock import Clock
 from meshwright.mesh.simulator.disk import Disk
@@ -36,6 +36,7 @@ class Options(NamedTuple):
     routing: str = "tree"
     exactly_once: bool = False
     reuses_packets: bool = True
+    same_packet_ids: bool = True
     window: int = 4
     room: int = 50  # frames on a link before it counts as full
     mailbox: Limits = Limits()
@@ -54,11 +55,17 @@ class Mesh:
         self._agent_class = agent_class
         self.network = Network(self.clock, self.tell, options.room)
         self.brokers = [
-            Broker(self.clock, reuses_packets=options.reuses_packets)
+            Broker(
+                self.clock,
+                reuses_packets=options.reuses_packets,
+                same_packet_ids=options.same_packet_ids,
+            )
             for _ in range(options.n_nodes)
         ]
         self.disks = {node: Disk(self.clock) for node in range(PLANNER, options.n_nodes)}
         self.parts: dict[int, Agent | Planner] = {}
+        self._leaving: set[int] = set()
+        self._removed: set[int] = set()
         self._lives: Counter[int] = Counter()
         self.notes: Counter[str] = Counter()
         self.sent: list[Sent] = []
@@ -66,14 +73,13 @@ class Mesh:
 
     # --- parts ---
 
-    def start(self, node: int) -> None:
+    def start(self, node: int, *, restores: bool = False) -> None:
         """Start an agent, or the planner, from what its disk holds."""
         self._lives[node] += 1
         records = self.disks[node].records()
         if node == PLANNER:
-            names = [(f"b{v:03}", f"host{v}:1") for v in range(self.options.n_nodes)]
-            settings = PlannerSettings(MESH, self.options.routing)
-            self.parts[node] = Planner(settings, names, records)
+            settings = PlannerSettings(MESH, self.options.routing, restores=restores)
+            self.parts[node] = Planner(settings, self.members(), records)
         else:
             self.parts[node] = self._agent_class(self._settings(node), records)
         self.network.start(node)
@@ -81,6 +87,28 @@ class Mesh:
         if node != PLANNER:
             self.network.want(node, [PLANNER])
             self.connect_broker(node)
+
+    def members(self) -> ev.Members:
+        """Return the operator's list of brokers."""
+        gone = self._leaving | self._removed
+        brokers = tuple(
+            Joined(v, f"b{v:03}", f"host{v}:1") for v in range(len(self.brokers)) if v not in gone
+        )
+        return ev.Members(brokers, tuple(sorted(self._leaving)), tuple(sorted(self._removed)))
+
+    def add(self) -> int:
+        """Let the operator add a broker, and start its agent; return its number."""
+        node = len(self.brokers)
+        self.brokers.append(Broker(self.clock, reuses_packets=self.options.reuses_packets))
+        self.disks[node] = Disk(self.clock)
+        self.tell(PLANNER, self.members())
+        self.start(node)
+        return node
+
+    def remove(self, node: int, *, at_once: bool) -> None:
+        """Let the operator remove a broker."""
+        (self._removed if at_once else self._leaving).add(node)
+        self.tell(PLANNER, self.members())
 
     def _settings(self, node: int) -> AgentSettings:
         options = self.options
@@ -91,6 +119,7 @@ class Mesh:
             options.mailbox,
             exactly_once=options.exactly_once,
             window=options.window,
+            same_packet_ids=options.same_packet_ids,
         )
 
     def kill(self, node: int) -> None:
@@ -102,6 +131,11 @@ class Mesh:
             self.network.stop(node)
             if node != PLANNER:
                 self.brokers[node].disconnect()
+
+    def lose_planner(self) -> None:
+        """Stop the planner, and lose its files."""
+        self.kill(PLANNER)
+        self.disks[PLANNER] = Disk(self.clock)
 
     def connect_broker(self, node: int) -> None:
         """Let an agent connect to its broker, if both are there."""
@@ -183,6 +217,9 @@ class Mesh:
             case ev.Wake(at):
                 teller = self._teller(node)
                 self.clock.at(at, lambda: teller(ev.Tick()))
+            case ev.End(_, is_failure):
+                self.notes["failures" if is_failure else "ends"] += 1
+                self.kill(node)
             case ev.Note(what, _, times):
                 self.notes[what] += times
             case ev.Design(token):

@@ -14,6 +14,7 @@ from meshwright.patterns.filters import covers
 
 FOREVER = 1e9
 SECOND = 1.0  # a subscription works within a second (promise 5)
+ON_THE_WAY = 0.5  # seconds on pipes between broker, agents and broker, for which nobody can count
 RECOVERY = 4.0  # seconds after the end of a fault until the mesh is calm again
 
 
@@ -26,6 +27,7 @@ class Post(NamedTuple):
     topic: str
     payload: bytes
     qos: int
+    expiry: float | None = None  # seconds after which nobody may get it any more
 
 
 class Interest(NamedTuple):
@@ -47,6 +49,15 @@ class Fault(NamedTuple):
     saved_at: float = 0.0
 
 
+class Membership(NamedTuple):
+    """A broker takes part from `since` until `until`; it was removed `at_once`, or in peace."""
+
+    broker: int
+    since: float
+    until: float
+    at_once: bool = False
+
+
 class Seen(NamedTuple):
     """A message that arrived at a broker."""
 
@@ -65,6 +76,8 @@ class History(NamedTuple):
     seen: list[Seen]
     window: int  # messages that a crash may double at the broker of the agent that crashed
     exactly_once: bool
+    memberships: tuple[Membership, ...] = ()  # of brokers that came or went
+    n_dropped: int = 0  # messages that agents said they dropped, for each broker that lacks them
 
 
 class Violation(NamedTuple):
@@ -97,12 +110,13 @@ class Oracle:
 
     def violations(self) -> list[Violation]:
         """Return the broken promises."""
-        return [*self._counts(), *self._order(), *self._unwanted()]
+        return [*self._counts(), *self._order(), *self._unwanted(), *self._late()]
 
     # --- how often ---
 
     def _counts(self) -> list[Violation]:
-        found = []
+        found: list[Violation] = []
+        lost: list[Violation] = []
         least: Counter[tuple[int, str, bytes]] = Counter()
         most: Counter[tuple[int, str, bytes]] = Counter()
         brokers = {interest.broker for interest in self._history.interests}
@@ -119,14 +133,14 @@ class Oracle:
             broker, topic, payload = key
             what = f"{payload!r} on {topic!r} at broker {broker}"
             if got[key] < least[key]:
-                found.append(Violation(1, f"lost: {what}"))
+                lost.append(Violation(1, f"lost: {what}"))
             if most[key] == 0 and got[key]:
                 found.append(Violation(1, f"not for it: {what}"))
             elif got[key] > most[key]:
                 extra[broker] += got[key] - most[key]
                 if extra[broker] > self._may_double(broker):
                     found.append(Violation(3, f"doubled: {what}"))
-        return found
+        return [*lost[self._history.n_dropped :], *found]  # what is dropped must be counted
 
     def _may_double(self, broker: int) -> int:
         kinds = ("saved", "wiped") if self._history.exactly_once else CRASHES
@@ -151,6 +165,8 @@ class Oracle:
         if post.qos == 0 or self._may_be_lost(post):
             return 0, most
         calm = self.settled(post.time) == post.time + SECOND
+        if post.expiry is not None and not calm:
+            return 0, most  # it may have expired before it could be delivered
         until_enough = post.time + SECOND if calm else FOREVER
         required = any(
             self.settled(since) <= post.time and until >= until_enough
@@ -160,6 +176,11 @@ class Oracle:
 
     def _may_be_lost(self, post: Post) -> bool:
         """Return whether its own broker may have lost a message, or had no agent's session."""
+        for member in self._history.memberships:
+            if member.broker == post.broker:
+                reached = self.settled(post.time) if member.at_once else post.time
+                if post.time <= self.settled(member.since) or reached >= member.until:
+                    return True
         for fault in self._history.faults:
             if fault.node == post.broker and fault.kind in ("saved", "wiped"):
                 if post.time <= fault.start <= self.settled(post.time):
@@ -194,6 +215,22 @@ class Oracle:
                 text = f"{post.payload!r} after {before.payload!r} at broker {seen.broker}"
                 found.append(Violation(2, f"out of order: {text}"))
             last[key] = post
+        return found
+
+    # --- late ---
+
+    def _late(self) -> list[Violation]:
+        """Return the messages that arrived after their expiry; time on the way does not count."""
+        found = []
+        posts = {post.payload: post for post in self._history.posts}
+        unique = Counter(post.payload for post in self._history.posts)
+        for seen in self._history.seen:
+            post = posts.get(seen.payload)
+            if post is None or post.expiry is None or unique[seen.payload] > 1:
+                continue
+            if seen.time > post.time + post.expiry + ON_THE_WAY:
+                text = f"{seen.payload!r} at broker {seen.broker}, {seen.time - post.time:.1f} s"
+                found.append(Violation(4, f"late: {text} after it was published"))
         return found
 
     # --- unwanted ---

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from meshwright.mesh.core.agent import Agent
 from meshwright.mesh.core.events import PLANNER, Replan
+from meshwright.mesh.core.settings import Limits
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.simulator.design import draw_design
 from meshwright.mesh.simulator.mesh import Mesh, Options
@@ -14,6 +15,7 @@ from meshwright.mesh.simulator.oracle import (
     Fault,
     History,
     Interest,
+    Membership,
     Oracle,
     Post,
     Seen,
@@ -23,6 +25,7 @@ from meshwright.mesh.simulator.oracle import (
 FILTERS = ("a/#", "a/+", "a/b", "+/b", "b/c", "#", "c", "+/+/d", "a/b/c", "b/+")
 TOPICS = ("a/b", "a/c", "b/b", "b/c", "c", "d", "a/b/d", "a/b/c")
 BEGIN, END, QUIET = 4.0, 12.0, 70.0  # seconds: publishing begins, ends, and all must be settled
+RESTORING = 20.0  # seconds that a planner may take to collect the log, if agents are away
 FAULTS = (
     "agent", "agent", "planner", "kept", "wiped", "saved", "link", "silent link", "partition",
     "planner link", "broker link", "slow broker", "slow link", "replan",
@@ -40,7 +43,13 @@ class Plan(NamedTuple):
     posts: tuple[int, int] = (5, 30)
     faults: tuple[int, int] = (0, 4)
     kinds: tuple[str, ...] = FAULTS
+    rooms: tuple[int, ...] = (100_000, 100_000, 100_000, 3)  # messages of journal and mailbox
+    expiries: tuple[float | None, ...] = (*[None] * 8, 0.5, 3.0)  # seconds, of messages
     changes: tuple[int, int] = (0, 8)  # clients that subscribe or unsubscribe meanwhile
+    same_packet_ids: bool = True  # of what brokers send again
+    added: tuple[int, ...] = (0, 0, 0, 1, 2)  # brokers that are added meanwhile
+    removed: tuple[int, ...] = (0, 0, 1)  # brokers that are removed, in peace or at once
+    loses_planner: tuple[bool, ...] = (*[False] * 6, True)  # whether its files are lost
 
 
 ANY = Plan()
@@ -62,11 +71,17 @@ class Scenario:
         self._seed = seed
         self._plan = plan
         self._draw = draw = random.Random(f"scenario {seed}")
+        # Drawn apart, so that seeds keep the faults and clients that made them known.
+        self._extra = random.Random(f"expiry and limits {seed}")
+        limits = Limits(messages=self._extra.choice(plan.rooms))
         self._options = Options(
+            mailbox=limits,
+            journal=limits,
             n_nodes=draw.randint(*plan.n_nodes),
             routing=draw.choice(plan.routings),
             exactly_once=draw.random() < 0.3,
             reuses_packets=draw.random() < 0.5,
+            same_packet_ids=plan.same_packet_ids,
             window=draw.choice((1, 4, 50)),
             room=draw.choice((5, 50)),
         )
@@ -76,6 +91,8 @@ class Scenario:
         self._faults: list[Fault] = []
         self._ended: list[Interest] = []
         self._since: dict[tuple[int, str], float] = {}
+        self._others = random.Random(f"members {seed}")  # drawn apart, as above
+        self._members: dict[int, Membership] = {}  # of brokers that came or went
 
     def run(self) -> Result:
         """Run it, and judge it."""
@@ -97,9 +114,59 @@ class Scenario:
         for fault in self._faults:  # much happens just when something fails or comes back
             for time in (fault.start, fault.end, fault.end + 0.3):
                 self._plan_burst(time + draw.uniform(-0.02, 0.02), fault.node)
+        for _ in range(self._others.choice(self._plan.added)):
+            mesh.clock.at(self._others.uniform(BEGIN, END), self._add)
+        for _ in range(self._others.choice(self._plan.removed)):
+            mesh.clock.at(self._others.uniform(BEGIN, END), self._choose_removal)
+        if self._others.choice(self._plan.loses_planner):
+            self._lose_planner(self._others.uniform(BEGIN, END))
         mesh.clock.run(QUIET)
         history = self._history()
         return Result(self._seed, [*Oracle(history).violations(), *self._left()], history, mesh)
+
+    def _lose_planner(self, start: float) -> None:
+        """Lose the planner's files, and let it collect the log from the agents."""
+        end = start + self._others.uniform(0.1, 3.0)
+        if any(fault.node == PLANNER for fault in self._faults):
+            return
+        self._faults.append(Fault("lost planner", PLANNER, start, end + RESTORING))
+        self.mesh.clock.at(start, self.mesh.lose_planner)
+        self.mesh.clock.at(end, lambda: self.mesh.start(PLANNER, restores=True))
+
+    # --- members ---
+
+    def _add(self) -> None:
+        """Add a broker whose clients subscribe and publish from then on."""
+        draw, now = self._others, self.mesh.clock.now
+        node = self.mesh.add()
+        self._members[node] = Membership(node, now, FOREVER)
+        for pattern in draw.sample(FILTERS, draw.randint(0, 3)):
+            self._subscribe(node, pattern)
+        for _ in range(draw.randint(0, 8)):
+            self._plan_post(draw.uniform(now, END + 4.0), node, draw.choice(TOPICS))
+
+    def _choose_removal(self) -> None:
+        """Remove a broker while its clients publish; they stay, and publish on."""
+        draw, now = self._others, self.mesh.clock.now
+        stay = [v for v in range(len(self.mesh.brokers)) if v not in self._gone()]
+        node, at_once = draw.choice(stay), draw.random() < 0.4
+        for i in range(6):
+            self._plan_post(now + 0.01 * i, node, draw.choice(TOPICS))
+        self.mesh.clock.after(0.03, lambda: self._remove(node, at_once=at_once))
+
+    def _remove(self, node: int, *, at_once: bool) -> None:
+        """Remove a broker, if three or more take part."""
+        now, gone = self.mesh.clock.now, self._gone()
+        if node in gone or len(self.mesh.brokers) - len(gone) < 3:
+            return
+        for pattern in [pattern for v, pattern in self._since if v == node]:
+            self._ended.append(Interest(node, pattern, self._since.pop((node, pattern)), now))
+        since = self._members[node].since if node in self._members else 0.0
+        self._members[node] = Membership(node, since, now, at_once)
+        self.mesh.remove(node, at_once=at_once)
+
+    def _gone(self) -> set[int]:
+        return {node for node, member in self._members.items() if member.until < FOREVER}
 
     # --- clients ---
 
@@ -120,12 +187,13 @@ class Scenario:
         qos = draw.choice((0, 1, 1, 1, 2))
         self._n_planned += 1
         payload = b"same" if draw.random() < 0.1 else f"{self._n_planned}".encode()
+        expiry = None if payload == b"same" else self._extra.choice(self._plan.expiries)
 
         def post() -> None:
             if self.mesh.brokers[node].is_up:
                 now = self.mesh.clock.now
-                self._posts.append(Post(len(self._posts), now, node, topic, payload, qos))
-                self.mesh.brokers[node].publish(Message(topic, payload, qos))
+                self._posts.append(Post(len(self._posts), now, node, topic, payload, qos, expiry))
+                self.mesh.brokers[node].publish(Message(topic, payload, qos, expiry=expiry))
 
         self.mesh.clock.at(time, post)
 
@@ -145,7 +213,8 @@ class Scenario:
         self.mesh.clock.at(time, change)
 
     def _subscribe(self, node: int, pattern: str) -> None:
-        self._since[node, pattern] = self.mesh.clock.now
+        if node not in self._gone():
+            self._since[node, pattern] = self.mesh.clock.now
         self.mesh.brokers[node].subscribe(pattern)
 
     def _unsubscribe(self, node: int, pattern: str) -> None:
@@ -264,6 +333,8 @@ class Scenario:
             seen,
             options.window,
             options.exactly_once,
+            tuple(self._members.values()),
+            self.mesh.notes["dropped_journal_full"] * (len(self.mesh.brokers) - 1),
         )
 
     def _left(self) -> list[Violation]:
@@ -271,7 +342,14 @@ class Scenario:
         found = []
         if self.mesh.notes["bad_hop"]:
             found.append(Violation(1, "route: agents disagree about a hop of a message"))
+        gone = self._gone()
+        if self.mesh.notes["failures"]:
+            found.append(Violation(6, "the planner gave up"))
         for node, part in sorted(self.mesh.parts.items()):
+            if node in gone:
+                found.append(Violation(1, f"agent {node} has not left"))
+            if left := gone & part.log.joined.keys():
+                found.append(Violation(1, f"{node} still counts {sorted(left)}"))
             if isinstance(part, Agent) and (part.origin.pending or part.receiver.held):
                 kept = f"{len(part.origin.pending)} sent, {len(part.receiver.held)} received"
                 found.append(Violation(1, f"agent {node} still holds messages: {kept}"))

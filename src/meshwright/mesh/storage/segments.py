@@ -190,7 +190,9 @@ class Segments:
             self.valid_bytes += place.size
 
     def _tidy(self) -> None:
-        """Delete the oldest segments while the files take too much space.
+        """Move the records of the oldest segments to the end, and delete those segments.
+
+        This is done while the files take too much space, or a segment holds nothing valid.
 
         Entries that remove a key are not copied: what they remove was older, and is gone as well.
         """

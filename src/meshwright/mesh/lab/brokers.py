@@ -2,9 +2,10 @@
 
 import os
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from meshwright.deploy.lab.processes import (
     LOG,
@@ -30,16 +31,26 @@ max_queued_messages 0
 log_type error
 log_type warning
 """
+TLS = """\
+cafile {}
+certfile {}
+keyfile {}
+require_certificate true
+"""
 
 
 class LocalBroker:
     """One broker in a directory of its own."""
 
-    def __init__(self, place: Path, port: int, *, log: str = LINES) -> None:
+    def __init__(
+        self, place: Path, port: int, *, log: str = LINES, tls: Sequence[str] = ()
+    ) -> None:
         self.place, self.port = place, port
         self.process: Process | None = None
         place.mkdir(parents=True, exist_ok=True)
         text = CONF.format(port=port, place=place.resolve(), log=log)
+        if tls:
+            text += TLS.format(*tls)
         # Started as root, mosquitto would become another user, which may not write here.
         text += "user root\n" if os.geteuid() == 0 else ""
         (place / "mosquitto.conf").write_text(text, encoding="utf-8")
@@ -57,6 +68,11 @@ class LocalBroker:
             words = last_lines(self.place / LOG)
             raise DeployError(f"the broker at {LOOPBACK}:{self.port} ended: {words}")
 
+    @property
+    def processes(self) -> list[Process]:
+        """All that it runs."""
+        return [self.process] if self.process is not None else []
+
     def kill(self) -> None:
         """End it with kill -9."""
         if self.process is not None:
@@ -69,7 +85,21 @@ class LocalBroker:
                 os.kill(self.process.pid, number)
 
 
-def start_all(brokers: Mapping[str, LocalBroker]) -> None:
+class Startable(Protocol):
+    """A broker of any kind."""
+
+    def start(self) -> None:
+        """Start it, without waiting."""
+
+    def wait(self) -> None:
+        """Wait until it takes connections."""
+
+    @property
+    def processes(self) -> list[Process]:
+        """All that it runs."""
+
+
+def start_all(brokers: Mapping[str, Startable]) -> None:
     """Start brokers and wait until all take connections; after a failure none runs."""
     try:
         for broker in brokers.values():
@@ -81,6 +111,6 @@ def start_all(brokers: Mapping[str, LocalBroker]) -> None:
         raise
 
 
-def stop_all(brokers: Iterable[LocalBroker]) -> None:
+def stop_all(brokers: Iterable[Startable]) -> None:
     """Stop brokers."""
-    stop([broker.process for broker in brokers if broker.process is not None])
+    stop([process for broker in brokers for process in broker.processes])
