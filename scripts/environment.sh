@@ -110,6 +110,40 @@ ensure_mosquitto() {
   say "mosquitto is not here and cannot be installed: the tests that need a broker will skip."
 }
 
+# ensure_systemd: a test has systemd look at our units. Nobody else gets another init system for a
+# test: it is installed in CI only, and elsewhere the test skips.
+ensure_systemd() {
+  command -v systemd-analyze >/dev/null 2>&1 && return
+  if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "Installing systemd with apt, for systemd-analyze..."
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends systemd; } >/dev/null 2>&1 && return
+  fi
+  say "systemd-analyze is not here: the test of the units will skip."
+}
+
+# ensure_rabbitmq: tests of the mesh with other brokers run a node of their own; the service that the
+# package brings is not started.
+ensure_rabbitmq() {
+  [ -x /usr/lib/rabbitmq/bin/rabbitmq-server ] && return
+  command -v rabbitmq-server >/dev/null 2>&1 && return
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    say "Installing rabbitmq-server with apt..."
+    policy=/usr/sbin/policy-rc.d
+    own=
+    if [ ! -e "$policy" ]; then
+      own=yes
+      printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy"
+    fi
+    installed=
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends rabbitmq-server; } >/dev/null 2>&1 && installed=yes
+    [ -z "$own" ] || rm -f "$policy"
+    [ -n "$installed" ] && return
+  fi
+  say "rabbitmq-server is not here and cannot be installed: the tests that need it will skip."
+}
+
 # ensure_chromium: tests of the report open it in a real browser; without one they skip.
 ensure_chromium() {
   for browser in chromium chromium-browser google-chrome; do

@@ -97,7 +97,8 @@ def replan(
         then nodes and topics are matched by name.
     moves
         The most links to add and remove; links of nodes that are gone do not count. Topics that
-        cannot be joined within that are in `unjoined` of the result.
+        cannot be joined within that are in `unjoined` of the result. A small world that takes more
+        moves cannot be left in between: InfeasibleError.
     assume_publishers
         Who publishes, as for `design`; by default as the overlay was designed.
     **options
@@ -141,11 +142,10 @@ def replan(
     check_moves(moves)
     instance = make_demand(workload, assumed)
     if isinstance(overlay, SmallWorld):
-        given = {"moves": moves, **options}
-        refused = [name for name, value in given.items() if value is not None]
+        refused = [name for name, value in options.items() if value is not None]
         if refused:
             raise InputError(f"a small world knows no {refused[0]}; leave it out.")
-        return replan_world(overlay, instance, assumed, crashed=crashed)
+        return replan_world(overlay, instance, assumed, moves=moves, crashed=crashed)
     return mend(overlay, instance, assumed, moves=moves, crashed=crashed, **options)
 
 

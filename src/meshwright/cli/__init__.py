@@ -16,11 +16,11 @@ from typer.core import TyperGroup
 
 DATA_FLOW = (
     *("demo", "ingest", "generate", "sample", "stats", "design", "frontier", "check", "export"),
-    *("simulate", "assign", "report", "deploy", "lab", "mesh", "reproduce", "spark"),
+    *("simulate", "assign", "report", "deploy", "watch", "lab", "mesh", "reproduce", "spark"),
 )
 FILES = (
-    *("check", "content", "demo", "deploy", "design", "frontier", "lab", "mesh", "reproduce"),
-    *("simulate", "spark", "workload"),
+    *("check", "content", "demo", "deploy", "design", "frontier", "lab", "mesh"),
+    *("mesh_members", "reproduce", "simulate", "spark", "watch", "workload"),
 )
 
 

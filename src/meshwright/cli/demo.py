@@ -96,3 +96,15 @@ def find_example() -> Path:
         if (place / EXAMPLE).is_file():
             return place / EXAMPLE
     raise InputError("the bundled example is missing; run the demo from a clone or a whole wheel.")
+
+
+def example_interests(n_brokers: int) -> dict[str, list[str]]:
+    """Return what brokers of the bundled example want, of `n_brokers` spread over all of them."""
+    import csv
+
+    interests: dict[str, list[str]] = {}
+    with find_example().open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            interests.setdefault(row["broker"], []).append(row["topic"])
+    nodes = sorted(interests)
+    return {node: interests[node] for node in nodes[:: len(nodes) // n_brokers][:n_brokers]}

@@ -256,12 +256,13 @@ def print_survival(manifest: Manifest) -> None:
         one = "the loss of any one node" if survive == 1 else f"the loss of any {survive} nodes"
         print(f"survives {one}: no topic is split, and no publisher cut off")
     links, degree = (
-        manifest["parameters"][name] for name in ("links_without", "max_degree_without")
+        manifest["parameters"].get(name) for name in ("links_without", "max_degree_without")
     )
-    show.print_sentence(
-        f"The price: {manifest['n_edges']:,} links instead of {links:,}, and a maximum degree of "
-        f"{manifest['max_degree']:,} instead of {degree:,}."
-    )
+    if links is not None:
+        show.print_sentence(
+            f"The price: {manifest['n_edges']:,} links instead of {links:,}, and a maximum degree "
+            f"of {manifest['max_degree']:,} instead of {degree:,}."
+        )
 
 
 def print_dependence(manifest: Manifest) -> None:

@@ -68,7 +68,7 @@ def _details(error: BaseException) -> str:
         handle, path = tempfile.mkstemp(prefix="meshwright-error-", suffix=".txt", text=True)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(without_secrets(text))
-    except OSError as reason:  # no room, no right to write
+    except OSError as reason:  # the disk is full, or we may not write there
         return f"The details cannot be written to a file: {reason}."
     return f"The details are in {path}. {REPORT}."
 

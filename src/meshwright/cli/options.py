@@ -86,7 +86,8 @@ def makes_dataset(verb: Callable[..., None]) -> Callable[..., None]:
     def command(out: Path, master: str | None, force: bool, json: bool, **own: Any) -> None:
         from meshwright.storage import refuse_overwrite
 
-        refuse_overwrite(out.absolute(), force=force)
+        if not own.get("follow"):  # which goes on with its own output
+            refuse_overwrite(out.absolute(), force=force)
         verb(Job(own, out, master, force, json), **own)
 
     _, out, *others = signature(Job, eval_str=True).parameters.values()

@@ -94,6 +94,11 @@ def print_table(
     console.print(table)
 
 
+def printable(text: str) -> str:
+    """Return text without control sequences, which a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def number(value: object) -> str:
     """Return a number as people read it."""
     if isinstance(value, bool):

@@ -15,6 +15,9 @@ def has_filters(instance: Instance) -> bool:
     names = instance.topic_names
     if isinstance(names, NumberedNames):
         return False
+    if isinstance(names, tuple):
+        text = "\0".join(names)
+        return "+" in text or "#" in text
     return bool(pc.any(pc.match_substring_regex(arrow_names(names), "[+#]")).as_py())
 
 

@@ -113,6 +113,21 @@ class PatternIndex:
             place = place._below.setdefault(level, PatternIndex())
         place._pattern = pattern
 
+    def discard(self, pattern: str) -> None:
+        """Remove a pattern if it is there."""
+        path: list[tuple[PatternIndex, str]] = []
+        place = self
+        for level in pattern.split("/"):
+            if level not in place._below:
+                return
+            path.append((place, level))
+            place = place._below[level]
+        place._pattern = None
+        for above, level in reversed(path):
+            if above._below[level]._below or above._below[level]._pattern is not None:
+                return
+            del above._below[level]
+
     def overlapping(self, pattern: str) -> list[str]:
         """Return the patterns that share a name with this one, itself included if it is there."""
         found = set(self._overlapping(pattern.split("/"), 0))
