@@ -74,6 +74,19 @@ def design_topology(
     return Planned(Topology(routing, edges, ring, fingers), n_left_out)
 
 
+def compile_designs(method: str, routing: str, **options: Any) -> None:
+    """Compile what designs with these options need, or load it: a minute on a new installation.
+
+    Afterwards no change of interests has to wait for the compiler.
+    """
+    nodes = tuple(range(6))
+    wanted = tuple((node, (f"a/{node % 2}", "b/+", f"c/{node % 3}")) for node in nodes)
+    request = Design(0, nodes, wanted, (), None)
+    first = design_topology(request, method, routing, **options)
+    fewer = request._replace(nodes=nodes[1:], before=first.topology)
+    design_topology(fewer, method, routing, **options)
+
+
 def _design(
     instance: Instance, request: Design, start: Overlay | str, options: Mapping[str, Any]
 ) -> Overlay:

@@ -16,6 +16,7 @@ from meshwright.deploy.lab.processes import free_ports, last_lines, wait_until
 from meshwright.errors import DeployError
 from meshwright.mesh.adapters.log_connection import LINES
 from meshwright.mesh.config import AGENT_FILE, MESH_FILE, METHODS, MeshConfig, read_mesh
+from meshwright.mesh.design import compile_designs
 from meshwright.mesh.init import InitRequest, init
 from meshwright.mesh.lab.brokers import LocalBroker, start_all, stop_all
 from meshwright.mesh.lab.proxies import Pair, Proxies
@@ -113,6 +114,10 @@ class LocalMesh:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
+        # Before the clock of `wait_until_linked` runs: on a new installation it takes a minute.
+        own = self.config
+        more = {"survive": own.survive} if own.survive else {}
+        compile_designs(own.method, own.routing, **more)
         try:
             start_all(self.brokers)
             self._proxies.start()

@@ -1,12 +1,14 @@
 """The planner's process: the core, its links and files, and designs in a thread."""
 
 import asyncio
+import logging
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from meshwright.errors import InputError
 from meshwright.mesh.config import LOG_PLACE, PLANNER_PLACE, MeshConfig, read_mesh, split_endpoint
@@ -26,13 +28,17 @@ from meshwright.mesh.core.frames import Took
 from meshwright.mesh.core.planner import ENTRY, Planner
 from meshwright.mesh.core.settings import PlannerSettings
 from meshwright.mesh.core.values import Entry, Joined, Topology
-from meshwright.mesh.design import Planned, design_topology
+from meshwright.mesh.design import Planned, compile_designs, design_topology
 from meshwright.mesh.shell.links import Identity, Links, tls_contexts
 from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.shell.summaries import KEPT_EVENTS, Sightings, Summary
 from meshwright.mesh.shell.wire import spoken_here
 from meshwright.mesh.storage.mesh_log import FILE_SECONDS, MeshLogFiles
 from meshwright.mesh.storage.stores import Stores
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+COMPILE_QUIETLY = 2.0  # seconds
 
 
 class PlannerOptions(NamedTuple):
@@ -143,6 +149,18 @@ class PlannerRunner(Runner):
         """Listen for agents."""
         await self.links.listen(*self._options.listen)
         self.start()
+        self._do(self._compile())
+
+    async def _compile(self) -> None:
+        """Compile the code of designs before subscriptions wait for it, and say so if it takes."""
+        started, work = time.monotonic(), self._for_designs(compile_designs)
+        compiling = self._loop.create_task(self.in_thread(work))
+        if not (await asyncio.wait([compiling], timeout=COMPILE_QUIETLY))[0]:
+            log.info("planner: compiling for designs, about a minute on a new installation")
+            await asyncio.wait([compiling])
+            log.info("planner: compiled for designs in %.0f s", time.monotonic() - started)
+        if error := compiling.exception():  # the designs themselves will say what is wrong
+            log.debug("planner: compiling for designs: %s", error)
 
     def posts(self) -> Mapping[str, Callable[[], Awaitable[dict[str, Any]]]]:
         """Return what can be asked over HTTP: a new design, what it would change, the members."""
@@ -226,7 +244,11 @@ class PlannerRunner(Runner):
         await super().close()
 
     def _design(self, action: Design) -> None:
-        task = self._loop.create_task(self._carry_out(action))
+        self._do(self._carry_out(action))
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside; it ends with the planner."""
+        task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -246,7 +268,10 @@ class PlannerRunner(Runner):
         self.deliver(Designed(action.token, found))
 
     async def _plan(self, request: Design) -> Planned:
+        return await self.in_thread(self._for_designs(design_topology, request))
+
+    def _for_designs(self, function: Callable[..., T], *given: Any) -> Callable[[], T]:
+        """Return a call of a function with the options of this mesh's designs."""
         own = self._options
         more = {"survive": own.survive} if own.survive else {}
-        routing = own.settings.routing
-        return await self.in_thread(lambda: design_topology(request, own.method, routing, **more))
+        return partial(function, *given, own.method, own.settings.routing, **more)
