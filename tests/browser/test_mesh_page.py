@@ -9,11 +9,11 @@ from meshwright.deploy.lab.processes import wait_until
 from meshwright.mesh.clients import MeshClient
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
+from tests.patience import SECONDS
 from tests.reports import HOSTILE, HOSTILE_TOPIC
 
 NODES = (HOSTILE, "say \"hi\" & 'bye'", "\u202eabc مرحبا", "x" * 300, "plain")
 TOPICS = (HOSTILE_TOPIC, "<b>bold</b>", "\u202eturned", "t" * 300)
-SECONDS = 300.0  # a bound: on a new installation the planner first compiles what it draws with
 
 
 class Load:

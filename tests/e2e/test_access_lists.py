@@ -11,10 +11,10 @@ from meshwright.deploy.lab.configurations import ACCOUNT
 from meshwright.deploy.lab.processes import LOG, LOOPBACK, wait_until
 from tests.e2e.lab_confs import needs_mosquitto
 from tests.e2e.lab_deployed import deploy
+from tests.patience import SECONDS
 
 pytestmark = needs_mosquitto
 SPACED, OTHER = "plant 7/z", "secret/z"  # a link carries both as "+/z"
-SECONDS = 20.0
 
 
 class User:

@@ -26,9 +26,9 @@ from meshwright.deploy.lab.processes import (
 from tests.deploying import overlay_of
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto
+from tests.patience import SECONDS
 
 pytestmark = needs_mosquitto
-SECONDS = 60.0
 NODES = "abc"
 MAIN = """\
 # The operator's own file.

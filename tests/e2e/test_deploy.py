@@ -15,6 +15,7 @@ from meshwright.deploy.lab.processes import free_ports
 from meshwright.model.instance import Instance
 from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
+from tests.patience import SECONDS
 
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH)
@@ -146,7 +147,7 @@ def running(conf: Path):
         for process in processes:
             process.terminate()
         for process in processes:
-            process.wait(timeout=60)
+            process.wait(timeout=SECONDS)
 
 
 def wait_until(condition, what: str) -> None:
@@ -217,7 +218,7 @@ def test_a_space_cannot_be_written_in_a_topic_line_of_this_mosquitto(tmp_path):
             [str(MOSQUITTO), "-c", str(conf)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=SECONDS,
             check=False,
         )
         assert done.returncode == 3

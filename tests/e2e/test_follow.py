@@ -15,10 +15,10 @@ from meshwright.storage import open_dataset
 from meshwright.workload.ingest import ingest
 from tests.e2e.in_process import run_in_process
 from tests.e2e.test_interrupts import DRIVER, IN_A_CALL, SESSION
+from tests.patience import SECONDS
 from tests.spark.test_follow import drop, facts, parts_of_a_log
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 300  # a bound for a busy machine
 N_CALLS = 500  # a whole run asks the JVM about as often
 FOLLOW = ["ingest", "--follow", "inbox", "-o", "w", "--format", "mosquitto-log"]
 

@@ -14,6 +14,7 @@ from meshwright.runtime.progress import no_progress
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto, write_conf
 from tests.e2e.lab_deployed import deploy
+from tests.patience import SECONDS
 
 pytestmark = needs_mosquitto
 # a - b - c - d; 't' on all of it, 'u' and 'größe 4/数' at one end.
@@ -135,7 +136,7 @@ def test_a_comparison_that_is_told_to_end_stops_its_brokers(tmp_path):
     try:
         assert wait_until(four_run)
         command.terminate()
-        assert command.wait(timeout=60) == 128 + signal.SIGTERM
+        assert command.wait(timeout=SECONDS) == 128 + signal.SIGTERM
         assert not any(process.runs() for process in started)
         assert list((tmp_path / "tmp").iterdir()) == []
     finally:

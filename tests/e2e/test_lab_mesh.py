@@ -7,13 +7,15 @@ import sys
 
 import pytest
 
+from tests.patience import SECONDS
+
 
 def lab_mesh(*words):
     return subprocess.run(
         [sys.executable, "-m", "meshwright", "lab", "mesh", *words],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         env=dict(os.environ),
     )
 

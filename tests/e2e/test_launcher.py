@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from meshwright.deploy.lab.processes import wait_until
+from tests.patience import SECONDS
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("sh", "cat", "cksum", "mkdir", "rm", "sleep", "dirname", "sed", "head", "chmod", "grep")
@@ -65,7 +66,7 @@ def start(clone, *arguments, start_new_session=False, **environment):
 
 def run(clone, *arguments, **environment):
     process = start(clone, *arguments, **environment)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=SECONDS)
     return process.returncode, out, err
 
 
@@ -86,7 +87,7 @@ def test_the_environment_is_made_once_and_again_when_the_lock_changes(clone):
 
 def test_two_runs_at_once_make_one_environment(clone):
     both = [start(clone, "--version") for _ in range(2)]
-    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert [process.wait(timeout=SECONDS) for process in both] == [0, 0]
     assert builds(clone) == 1
 
 

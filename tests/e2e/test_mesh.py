@@ -19,9 +19,9 @@ from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.process import agent_login
 from meshwright.mesh.verify import verify
+from tests.patience import SECONDS
 
 NODES = ("edge-1", "edge-2", "Halle 3")
-SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -238,14 +238,16 @@ def test_replan_says_what_it_would_change_and_then_changes_it(mesh):
     versions = []
     for _ in range(5):  # clients of other tests may still be leaving, which makes a version, too
         before = mesh.status().version
-        done = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [*words, "--dry-run"], capture_output=True, text=True, timeout=SECONDS
+        )
         assert done.returncode == 0, done.stderr
         assert re.search(r"kept +[12]", done.stdout)
         versions.append((before, mesh.status().version))
         if before == versions[-1][1]:
             break
     assert versions[-1][0] == versions[-1][1], versions
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
     assert "the planner designs the links from scratch" in done.stdout
     mesh.wait_until_linked()
 
@@ -263,7 +265,7 @@ def test_an_agent_refuses_to_start_beside_bridges_of_a_static_deployment(tmp_pat
         ends[0].wait()
         command = [sys.executable, "-m", "meshwright", "mesh", "agent"]
         place = str(local.config.place / "a")
-        done = subprocess.run([*command, place], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*command, place], capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 2
         assert "has bridges of a static deployment (mesh.a.b)" in done.stderr
         assert "deploy merge --remove" in done.stderr.replace("\n", " ")
@@ -324,7 +326,7 @@ def test_devices_that_nobody_listed_reach_the_cloud_without_a_command(tmp_path):
 def test_a_second_agent_of_a_broker_does_not_start(mesh):
     place = mesh.config.place / "edge-1"
     command = [sys.executable, "-m", "meshwright", "mesh", "agent", str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 2
     assert "is in use by another process. Stop that one first" in done.stderr
     assert mesh.status().findings == []

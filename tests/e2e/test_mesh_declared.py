@@ -14,8 +14,7 @@ from meshwright.mesh.lab.brokers import LocalBroker
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import PROTOCOLS, Login
 from meshwright.mesh.verify import verify
-
-SECONDS = 60.0
+from tests.patience import SECONDS
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -135,6 +134,6 @@ def test_copies_that_nobody_could_tell_apart_are_refused(tmp_path):
         speak_311(mesh, "b")
         place = str(mesh.config.place / "b")
         command = [sys.executable, "-m", "meshwright", "mesh", "agent", place]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 2
         assert "'b': the broker sends a message once for each matching" in done.stderr

@@ -11,10 +11,10 @@ from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.workload.ingest import ingest
 from tests.naive import mesh_log as naive
+from tests.patience import SECONDS
 from tests.spark.test_ingest_logs import published, wanted
 
 NODES = ("edge-1", "Halle 3")
-SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")

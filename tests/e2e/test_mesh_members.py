@@ -16,8 +16,7 @@ from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.members import AddRequest, add, look_at, remove
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.verify import verify
-
-SECONDS = 60.0
+from tests.patience import SECONDS
 
 
 def run(scene):
@@ -30,7 +29,7 @@ async def client(mesh, node, name, **options):
 
 def command(*words):
     line = [sys.executable, "-m", "meshwright", "mesh", *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=200)
+    return subprocess.run(line, capture_output=True, text=True, timeout=SECONDS)
 
 
 class Stream:

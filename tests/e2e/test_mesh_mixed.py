@@ -12,12 +12,12 @@ from meshwright.mesh.lab.rabbitmq import find_rabbitmq
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.verify import verify
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.skipif(find_rabbitmq() is None, reason="rabbitmq-server is not installed")
 
 KINDS = {"rabbit": "rabbitmq", "file": "declared"}
 NODES = ("m1", "m2", "m3", *KINDS)
-SECONDS = 90.0
 WANTED = "meshwright-verify/#\nmixed/#\nkill/#\n"  # by clients of the declared broker
 
 

@@ -27,10 +27,10 @@ from meshwright.mesh.core.events import (
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.lab.rabbitmq import MORE_PORTS, LocalRabbit, find_rabbitmq
 from meshwright.mesh.shell.mqtt import Login, connect
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.skipif(find_rabbitmq() is None, reason="rabbitmq-server is not installed")
 
-SECONDS = 60.0
 CAN = capabilities({})
 
 

@@ -10,8 +10,7 @@ from meshwright.mesh.clients import MeshClient, until
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.verify import verify
-
-SECONDS = 60.0
+from tests.patience import SECONDS
 
 
 async def client(mesh, node, name):
@@ -44,7 +43,7 @@ def test_a_lost_planner_is_restored_from_the_agents_and_nothing_is_lost_meanwhil
 
             line = [sys.executable, "-m", "meshwright", "mesh", "planner", str(place)]
             done = await asyncio.to_thread(
-                subprocess.run, line, capture_output=True, text=True, timeout=120
+                subprocess.run, line, capture_output=True, text=True, timeout=SECONDS
             )
             assert done.returncode == 2
             words = done.stderr.replace("\n", " ")

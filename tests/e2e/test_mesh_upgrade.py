@@ -11,8 +11,8 @@ from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.wire import VARIABLE
 from meshwright.mesh.status import ask_process
 from meshwright.mesh.verify import verify
+from tests.patience import SECONDS
 
-SECONDS = 60.0
 NODES = ("old-1", "new-1", "old-2", "new-2")
 OLD = {VARIABLE: str(OLDEST_WIRE)}
 ONCE = {"delivery": "exactly-once"}  # an agent that is restarted repeats nothing

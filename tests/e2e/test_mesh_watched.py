@@ -23,8 +23,8 @@ from meshwright.mesh.dashboard import PANELS
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.monitoring import ALERTS
 from meshwright.mesh.verify import verify
+from tests.patience import SECONDS
 
-SECONDS = 60.0
 LEAVE_SCREEN = b"\x1b[?1049l"
 NODES = ("edge-1", 'edge "2"', "Halle 3")
 EXPRESSIONS = [alert.expression for alert in ALERTS] + [
@@ -45,7 +45,7 @@ def samples(mesh) -> dict[str, list[tuple[dict[str, str], float]]]:
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     ends = [mesh.config.metrics, *(member.metrics for member in mesh.config.brokers)]
     for end in ends:
-        with urllib.request.urlopen(f"http://{end}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{end}/metrics", timeout=SECONDS) as answer:
             text = answer.read().decode()
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
@@ -204,7 +204,7 @@ def test_a_planner_that_listens_elsewhere_makes_a_token_and_asks_for_it(tmp_path
             given = base64.b64encode(f"me:{password}".encode()).decode()
             request.add_header("Authorization", f"Basic {given}")
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code

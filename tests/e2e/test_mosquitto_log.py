@@ -14,6 +14,7 @@ from meshwright.runtime.progress import no_progress
 from meshwright.workload.files import find_sources
 from meshwright.workload.ingest import ingest
 from meshwright.workload.log_files import follow_logs
+from tests.patience import SECONDS
 
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH)
@@ -87,12 +88,12 @@ def make_log(log: Path, kinds: list[str], wanted: dict[str, list[str]]) -> None:
                 ]
                 + named,
                 check=True,
-                timeout=60,
+                timeout=SECONDS,
                 capture_output=True,
             )
     finally:
         broker.terminate()
-        broker.wait(timeout=60)
+        broker.wait(timeout=SECONDS)
 
 
 def pairs_of(path: Path) -> set[tuple[str, str]]:

@@ -17,6 +17,7 @@ from meshwright.overlay import design
 from meshwright.workload.ingest import ingest
 from meshwright.workload.sessions import is_bridge
 from tests.e2e.test_mosquitto_log import MOSQUITTO, accepts, free_port, pairs_of, wait_until
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed")
 
@@ -65,7 +66,7 @@ def start(stack: ExitStack, conf: Path, log: Path, port: int) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    stack.callback(lambda: (broker.terminate(), broker.wait(timeout=60)))
+    stack.callback(lambda: (broker.terminate(), broker.wait(timeout=SECONDS)))
     wait_until(lambda: accepts(port), "a listener")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from meshwright.runtime import server, server_place, warm
 from meshwright.runtime.machine import process_name
+from tests.patience import SECONDS
 
 SMALL = 1000
 
@@ -206,7 +207,7 @@ def test_a_server_that_nobody_uses_ends_and_leaves_nothing(cache, tmp_path):
         env={**server_place.server_environment(), **variables},
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert list(cache.iterdir()) == []
