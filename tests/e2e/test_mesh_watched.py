@@ -19,9 +19,12 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from meshwright.deploy.lab.processes import wait_until
+from meshwright.errors import DeployError
 from meshwright.mesh.dashboard import PANELS
 from meshwright.mesh.lab.running import LocalMesh
+from meshwright.mesh.members import look_at
 from meshwright.mesh.monitoring import ALERTS
+from meshwright.mesh.status import mesh_status, post
 from meshwright.mesh.verify import verify
 from tests.patience import SECONDS
 
@@ -190,6 +193,28 @@ def test_without_a_terminal_each_look_is_a_line(mesh, options):
         assert all(len(line) <= 81 for line in looks)
 
 
+def test_agents_that_can_be_asked_on_their_own_hosts_only_are_shown_all_the_same(mesh, tmp_path):
+    """Their metrics are on 127.0.0.1; at 127.0.0.2, as on another host, nobody answers."""
+    text = (mesh.config.place / "mesh.toml").read_text(encoding="utf-8")
+    for member in mesh.config.brokers:
+        elsewhere = member.metrics.replace("127.0.0.1", "127.0.0.2")
+        text = text.replace(f'metrics = "{member.metrics}"', f'metrics = "{elsewhere}"')
+    (tmp_path / "mesh.toml").write_text(text, encoding="utf-8")
+    assert wait_until(lambda: mesh_status(tmp_path).n_told == len(NODES), SECONDS)
+    found = mesh_status(tmp_path)
+    assert (found.findings, found.n_agents_up, found.n_brokers_up) == ([], 3, 3)
+    assert found.links == mesh.status().links
+    done = subprocess.run(
+        [sys.executable, "-m", "meshwright", "mesh", "status", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 up, 3 as they told the planner" in done.stdout
+    assert look_at(tmp_path, NODES[0]).waiting == (0, 0)
+
+
 def test_a_planner_that_listens_elsewhere_makes_a_token_and_asks_for_it(tmp_path):
     """At 0.0.0.0, which is more than loopback; asked here over loopback all the same."""
     local = LocalMesh(tmp_path / "lab", NODES)
@@ -220,7 +245,12 @@ def test_a_planner_that_listens_elsewhere_makes_a_token_and_asks_for_it(tmp_path
         assert [code(path, token) for path in ("/", "/live", "/picture")] == [200] * 3
         assert code("/metrics") == 200
         said = (tmp_path / "lab" / "planner.log").read_text()
-        assert f"the page of the mesh is at http://0.0.0.0:{port}/" in said
+        assert f"the page of the mesh is at http://127.0.0.1:{port}/" in said
+        assert local.status().planner_up
+        assert post(local.config, "/members") == {"brokers": 3}
+        (place / "planner" / "page-token").unlink()
+        with pytest.raises(DeployError, match=r"asks for its token\. Run this where it runs"):
+            post(local.config, "/members")
         assert str(place / "planner" / "page-token") in said
         assert token not in said
     finally:

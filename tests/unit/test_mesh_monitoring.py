@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from meshwright.errors import InputError
 from meshwright.mesh.config import Member, MeshConfig
+from meshwright.mesh.init import InitRequest, init
 from meshwright.mesh.monitoring import ALERTS, write_monitoring
 
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
@@ -52,6 +54,35 @@ def test_every_target_has_a_line_and_hostile_names_stay_inside_their_quotes(writ
     for name, line in zip(HOSTILE, labels[1:], strict=True):
         found = re.fullmatch(r'labels: \{mesh: "plant", process: "agent", broker: (".*")\}', line)
         assert json.loads(found[1]) == name
+
+
+@pytest.mark.parametrize(
+    ("host", "planner", "agent"),
+    [
+        ("127.0.0.1", "127.0.0.1:7901", "127.0.0.1:11883"),
+        ("0.0.0.0", "10.0.0.9:7901", "0.0.0.0:11883"),
+    ],
+)
+def test_metrics_are_on_loopback_unless_the_mesh_is_to_be_watched_from_elsewhere(
+    tmp_path, host, planner, agent
+):
+    inventory = tmp_path / "brokers.csv"
+    inventory.write_text("node,host,port\na,10.0.0.1,1883\nb,10.0.0.2,1883\n", encoding="utf-8")
+    request = InitRequest(inventory, tmp_path / "mesh", planner="10.0.0.9:7900", metrics_host=host)
+    config = init(request)
+    assert config.metrics == f"{host}:7901"
+    scraped = (config.place / "monitoring" / "prometheus.yml").read_text(encoding="utf-8")
+    assert f'- targets: ["{planner}"]' in scraped
+    assert '- targets: ["10.0.0.1:11883"]' in scraped
+    assert ("on loopback of their hosts only" in scraped) == (host == "127.0.0.1")
+    assert f'metrics = "{agent}"' in (config.place / "a" / "agent.toml").read_text(encoding="utf-8")
+
+
+def test_an_address_of_one_host_is_no_place_for_the_metrics_of_all(tmp_path):
+    inventory = tmp_path / "brokers.csv"
+    inventory.write_text("node,host,port\na,10.0.0.1,1883\nb,10.0.0.2,1883\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"--metrics-host is '10.0.0.9'; give 127.0.0.1"):
+        init(InitRequest(inventory, tmp_path / "mesh", metrics_host="10.0.0.9"))
 
 
 def test_the_dashboard_fits_its_grid_and_no_two_panels_overlap(written):

@@ -85,9 +85,12 @@ def test_elsewhere_the_page_asks_for_its_token_and_metrics_do_not(tmp_path):
         f"GET /live HTTP/1.1\nAuthorization: Bearer {TOKEN}",
         "GET /metrics HTTP/1.1\nHost: 10.0.0.9",
         "GET /status HTTP/1.1\nHost: 10.0.0.9",
+        "GET /agents HTTP/1.1\nHost: 10.0.0.9",
+        "POST /replan HTTP/1.1\nHost: 10.0.0.9",
+        f"POST /replan HTTP/1.1\nAuthorization: Bearer {TOKEN}",
         token=TOKEN,
     )
-    assert codes(answers) == ["401"] * 4 + ["200"] * 4
+    assert codes(answers) == ["401"] * 4 + ["200"] * 4 + ["401"] * 2 + ["200"]
     assert answers[0][1]["WWW-Authenticate"].startswith("Basic ")
     assert TOKEN.encode() not in b"".join(body for _, _, body in answers)
 
@@ -109,9 +112,10 @@ def test_a_web_page_cannot_make_the_planner_replan(tmp_path):
     answers = ask(
         tmp_path,
         "POST /replan HTTP/1.1\nHost: 127.0.0.1\nOrigin: http://evil.example",
+        "POST /replan HTTP/1.1\nHost: evil.example",
         "POST /replan HTTP/1.1\nHost: 127.0.0.1",
     )
-    assert codes(answers) == ["403", "200"]
+    assert codes(answers) == ["403", "403", "200"]
 
 
 def test_names_are_data_in_what_the_page_asks_for(tmp_path):

@@ -44,13 +44,18 @@ def init(
     planner: str | None = Option(
         None, metavar="HOST:PORT", help="Where the planner runs. [default: first broker's host]"
     ),
+    metrics_host: str = Option(
+        "127.0.0.1", help="Where metrics are served; 0.0.0.0 for a Prometheus elsewhere."
+    ),
     json: Json = False,
 ) -> None:
     """Write a directory for each broker, from an inventory."""
     from meshwright.mesh.init import InitRequest
     from meshwright.mesh.init import init as stage
 
-    request = InitRequest(inventory, out, method, routing, survive, name, planner)
+    request = InitRequest(
+        inventory, out, method, routing, survive, name, planner, metrics_host=metrics_host
+    )
     config = stage(request)
     if json:
         show.print_json({"mesh": config.mesh, "brokers": len(config.brokers)})
@@ -63,7 +68,7 @@ def init(
     show.print_facts(f"mesh {out}", facts)
     print_next_steps(out, config.brokers)
     print(f"and on the planner's host: {command_name()} mesh planner {out}")
-    print(f"then see: {command_name()} mesh status {out}")
+    print(f"then see, there: {command_name()} mesh status {out}")
     print(f"for Prometheus and Grafana: {out}/monitoring")
 
 
@@ -139,7 +144,8 @@ def print_status(mesh: Path, found: MeshStatus) -> None:
 
     facts = {
         "planner": "up" if found.planner_up else "out of reach",
-        "agents": f"{found.n_agents_up:,} of {found.n_brokers:,} up",
+        "agents": f"{found.n_agents_up:,} of {found.n_brokers:,} up"
+        + (f", {found.n_told:,} as they told the planner" if found.n_told else ""),
         "brokers": f"{found.n_brokers_up:,} of {found.n_brokers:,} connected",
         "links": f"{found.n_links_up:,} up, {found.n_links_planned:,} planned",
         "version": f"{found.version}" + ("" if found.is_level else ", not everywhere yet"),

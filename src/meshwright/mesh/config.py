@@ -13,6 +13,7 @@
     MESH/edge-1/state/          the agent's files, once it has run
 """
 
+import ipaddress
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from meshwright.errors import InputError, unknown_choice
 
 MESH_FILE, AGENT_FILE, SECRET_FILE = "mesh.toml", "agent.toml", "secret"
+TOKEN_FILE = "page-token"  # in the planner's place, where it does not serve on loopback
 STATE, PLANNER_PLACE, LOG_PLACE, REMOVED_PLACE = "state", "planner", "log", "removed"
 METHODS = {"gm": ("tree",), "minmax": ("tree",), "refined": ("tree",), "sl": ("po", "pal", "pie")}
 DELIVERIES = ("at-least-once", "exactly-once")
@@ -114,6 +116,20 @@ class MeshConfig(NamedTuple):
         return read_secret(self.place)
 
     @property
+    def token(self) -> str:
+        """What the planner asks of who sees its page or changes the mesh; "" if there is none."""
+        try:
+            return (self.place / PLANNER_PLACE / TOKEN_FILE).read_text(encoding="ascii").strip()
+        except OSError:
+            return ""
+
+    @property
+    def watched_at(self) -> str:
+        """The planner's metrics as other hosts name them, if they may be read from there."""
+        host, port = split_endpoint(self.metrics)
+        return f"{self.planner.rpartition(':')[0]}:{port}" if is_wildcard(host) else self.metrics
+
+    @property
     def numbers(self) -> set[int]:
         """The numbers of all brokers that take part or once did."""
         return {member.node for member in (*self.brokers, *self.leaving, *self.removed)}
@@ -177,8 +193,38 @@ def split_endpoint(text: str) -> tuple[str, int]:
     """
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit():
-        raise ValueError(f"{text!r} is no HOST:PORT")
+        raise ValueError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
+
+
+def join_endpoint(host: str, port: int) -> str:
+    """Return an endpoint as text, which `split_endpoint` reads."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine's own loopback.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "evil.example")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def is_wildcard(host: str) -> bool:
+    """Return whether a host stands for every address of its machine.
+
+    Examples
+    --------
+    >>> [is_wildcard(host) for host in ("0.0.0.0", "::", "10.0.0.9", "edge-1")]
+    [True, True, False, False]
+    """
+    return host in ("0.0.0.0", "::")
 
 
 def read_secret(place: Path) -> bytes:

@@ -24,6 +24,10 @@ from meshwright.mesh.config import (
     BrokerAddress,
     Member,
     MeshConfig,
+    is_loopback,
+    is_wildcard,
+    join_endpoint,
+    split_endpoint,
 )
 from meshwright.mesh.monitoring import PLACE as MONITORING_PLACE
 from meshwright.mesh.monitoring import write_monitoring
@@ -33,6 +37,7 @@ from meshwright.storage.files import new_file
 
 AGENT_PORT = 5_000  # beyond the broker's own: an agent's port where the user names none
 METRICS_PORT = 10_000  # likewise
+LOOPBACK = "127.0.0.1"
 PLANNER_PORT = 7_900
 MESH_KEYS = ("mesh", "planner", "metrics", "method", "routing", "survive")
 CERTIFICATES = ("ca", "cert", "key")
@@ -52,6 +57,7 @@ class InitRequest(NamedTuple):
     agent_ports: Sequence[int] = ()  # one for each broker, in the order of the inventory
     metrics_ports: Sequence[int] = ()  # of the planner, then one for each broker
     options: Mapping[str, Any] = MappingProxyType({})  # of the section [options] in agent.toml
+    metrics_host: str = LOOPBACK  # where planner and agents serve metrics and status
 
 
 def init(request: InitRequest) -> MeshConfig:
@@ -67,6 +73,11 @@ def init(request: InitRequest) -> MeshConfig:
         raise InputError(
             f"'{request.out}' exists. Choose another -o; to add a broker to a mesh use "
             "`meshwright mesh add`, to change how it is planned edit its mesh.toml."
+        )
+    if not is_loopback(request.metrics_host) and not is_wildcard(request.metrics_host):
+        raise InputError(
+            f"--metrics-host is {request.metrics_host!r}; give 127.0.0.1, where only programs on "
+            "the same host can ask, or 0.0.0.0 for all: it holds for the planner and every agent."
         )
     brokers, kinds = read_brokers(request.inventory)
     if len(brokers) < 2:
@@ -121,7 +132,7 @@ def _plan_places(
         request.out,
         request.name or request.out.resolve().name,
         planner,
-        f"{host}:{metrics_port}",
+        join_endpoint(request.metrics_host, metrics_port),
         request.method,
         routing,
         request.survive,
@@ -152,17 +163,20 @@ def plan_members(
                 f"the agent of {broker.node!r} would listen at port {max(port, metrics)}: its "
                 f"broker's port, {broker.port}, is too high for the default. Edit the inventory."
             )
-        host = f"[{broker.host}]" if ":" in broker.host else broker.host
-        ends = (f"{host}:{port}", f"{host}:{broker.port}", f"{host}:{metrics}")
+        endpoint, own, watched = (
+            join_endpoint(broker.host, n) for n in (port, broker.port, metrics)
+        )
         adapter = kinds[broker.node].get("adapter", "mosquitto")
-        listed.append(Member(broker.node, directories[broker.node], *ends, first + i, adapter))
+        place = directories[broker.node]
+        listed.append(Member(broker.node, place, endpoint, own, watched, first + i, adapter))
     return listed
 
 
 def refuse_shared_ports(config: MeshConfig) -> None:
     """Raise InputError if two parts of the mesh would listen at one port of a host."""
     taken: dict[str, str] = {}
-    ends = [(config.planner, "the planner"), (config.metrics, "the planner's metrics")]
+    host, port = config.planner.rpartition(":")[0], split_endpoint(config.metrics)[1]
+    ends = [(config.planner, "the planner"), (f"{host}:{port}", "the planner's metrics")]
     for member in (*config.brokers, *config.leaving):
         ends += [
             (member.broker, f"the broker {member.name!r}"),
@@ -242,7 +256,10 @@ def write_broker(
     for name, text in adapter.files.items():
         (place / name).write_text(text, encoding="utf-8")
     write_unit(place, "agent", config.mesh, place, adapter.service)
-    metrics = f"127.0.0.1:{member.metrics.rpartition(':')[2]}"
+    host = split_endpoint(config.metrics)[0]  # every address for the planner: for agents, too
+    metrics = join_endpoint(
+        host if is_wildcard(host) else LOOPBACK, split_endpoint(member.metrics)[1]
+    )
     lines = _lines({"mesh": config.mesh, "node": member.node, "name": member.name})
     lines += _lines({"planner": config.planner, "listen": member.endpoint, "metrics": metrics})
     known = [key for key in BrokerAddress._fields if key not in ADAPTER_KEYS]

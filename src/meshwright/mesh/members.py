@@ -8,7 +8,7 @@ stays in mesh.toml, since numbers are part of the identities of messages.
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from meshwright.deploy.plan import Broker
 from meshwright.errors import DeployError, InputError
@@ -21,7 +21,7 @@ from meshwright.mesh.init import (
     write_mesh_file,
 )
 from meshwright.mesh.monitoring import write_monitoring
-from meshwright.mesh.status import ask_process, post
+from meshwright.mesh.status import ask_agent, ask_planner, post
 
 LOOK_EVERY = 0.25  # seconds
 MEMBERS = "/members"  # the path at which the planner is told to read mesh.toml again
@@ -113,7 +113,7 @@ def look_at(place: Path, name: str) -> Removal:
             f"{name!r} cannot be removed: mesh.toml asks for survive = {config.survive}, and "
             f"{stay} brokers can survive the loss of {stay - 2} at most. Change it there first."
         )
-    return Removal(member, _waiting(member), False)
+    return Removal(member, _waiting(config, member), False)
 
 
 def remove(
@@ -139,7 +139,7 @@ def remove(
     _save(gone if at_once else config._replace(leaving=(*config.leaving, member)))
     knows = _tell_planner(config)
     end = time.monotonic() + seconds
-    waiting = _waiting(member)
+    waiting = _waiting(config, member)
     while knows and time.monotonic() < end:
         if _is_gone(config, member):
             if not at_once:
@@ -147,7 +147,7 @@ def remove(
                 _tell_planner(config)
             _put_away(config, member)
             return Removal(member, waiting, True)
-        waiting = _waiting(member)
+        waiting = _waiting(config, member)
         said(waiting)
         time.sleep(LOOK_EVERY)
     return Removal(member, waiting, False, knows)
@@ -168,22 +168,22 @@ def _member(config: MeshConfig, name: str) -> Member:
     raise InputError(f"the mesh has no broker {name!r}. It has: {known}{more}")
 
 
-def _waiting(member: Member) -> Waiting | None:
-    status = ask_process(member.metrics)
+def _waiting(config: MeshConfig, member: Member) -> Waiting | None:
+    status = ask_agent(config, member)
     if status is None:
         return None
     return Waiting(*(status["stores"][store]["records"] for store in ("journal", "mailbox")))
 
 
 def _is_gone(config: MeshConfig, member: Member) -> bool:
-    status: dict[str, Any] | None = ask_process(config.metrics)
+    status = ask_planner(config)
     # An older planner does not say who takes part, and cannot take anybody out.
     return status is not None and member.node not in status.get("members", [member.node])
 
 
 def _tell_planner(config: MeshConfig) -> bool:
     """Have the planner read mesh.toml again; return whether it did."""
-    found = post(config.metrics, MEMBERS)
+    found = post(config, MEMBERS)
     if found is not None and "error" in found:
         raise DeployError(f"the planner cannot use mesh.toml: {found['error']}", config.planner)
     return found is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from meshwright.mesh.config import MeshConfig
+from meshwright.mesh.config import MeshConfig, is_wildcard, split_endpoint
 from meshwright.mesh.dashboard import dashboard
 
 PLACE = "monitoring"  # beside the brokers' directories
@@ -201,13 +201,16 @@ def write_monitoring(config: MeshConfig) -> Path:
 def scrape_lines(config: MeshConfig) -> Iterator[str]:
     """Yield a configuration of Prometheus that scrapes all processes of a mesh."""
     yield "# To add the mesh to a Prometheus that runs already, copy the job and the rule file."
-    yield '# Agents answer on loopback only, until agent.toml says: metrics = "0.0.0.0:PORT"'
+    if not is_wildcard(split_endpoint(config.metrics)[0]):
+        yield "# Planner and agents answer on loopback of their hosts only, as is the default. For a"
+        yield '# Prometheus elsewhere, set metrics = "0.0.0.0:PORT" in mesh.toml and every agent.toml'
+        yield "# and run `mesh monitoring`; `mesh init --metrics-host 0.0.0.0` does so from the start."
     yield f"global: {{scrape_interval: {SCRAPE_SECONDS}s, evaluation_interval: {SCRAPE_SECONDS}s}}"
     yield f"rule_files: [{ALERT_FILE}]"
     yield "scrape_configs:"
     yield "  - job_name: meshwright"
     yield "    static_configs:"
-    targets = [(config.metrics, {"process": "planner"})]
+    targets = [(config.watched_at, {"process": "planner"})]
     targets += [
         (member.metrics, {"process": "agent", "broker": member.name}) for member in config.brokers
     ]

@@ -1,4 +1,8 @@
-"""The state of a mesh, asked of each of its processes over HTTP."""
+"""The state of a mesh, asked of each of its processes over HTTP.
+
+An agent on another host answers on its own loopback only, unless told otherwise. What such an agent
+last said to the planner stands for its answer.
+"""
 
 import http.client
 import json
@@ -9,11 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.errors import DeployError
-from meshwright.mesh.config import read_mesh, split_endpoint
+from meshwright.mesh.config import (
+    PLANNER_PLACE,
+    TOKEN_FILE,
+    Member,
+    MeshConfig,
+    read_mesh,
+    split_endpoint,
+)
 
 SECONDS = 2.0  # to wait for an answer
 DESIGN_SECONDS = 600.0  # for a design
-PARALLEL = 16
+PARALLEL = 64
 COLUMNS = ("broker", "links", "wants", "taken", "delivered", "journal", "mailbox")
 
 
@@ -24,6 +35,7 @@ class MeshStatus:
     n_brokers: int
     planner_up: bool = False
     n_agents_up: int = 0
+    n_told: int = 0  # of them, agents that could not be asked: the planner says what it last heard
     n_brokers_up: int = 0
     links: list[tuple[int, int]] = field(default_factory=list)  # up, as both ends say
     n_links_planned: int = 0  # others are up for some seconds after a plan that had them
@@ -67,7 +79,20 @@ def mesh_status(place: Path) -> MeshStatus:
             f"the planner at {config.planner} does not answer; new subscriptions do not work "
             "until it does"
         )
+    # Only of those who answer: what was said two seconds ago has an older version in a busy mesh.
     versions = [tuple(said["version"]) for said in (planner, *agents) if said]
+    if planner is not None and None in agents:
+        found.n_told = agents.count(None)
+        try:
+            heard = _heard(config)
+        except DeployError as error:
+            heard = {}
+            found.findings.append(str(error))
+        agents = [
+            said or heard.get(str(member.node))
+            for said, member in zip(agents, config.brokers, strict=True)
+        ]
+        found.n_told -= agents.count(None)
     newest = max(versions, default=(0, 0))
     found.version = f"{newest[0]}.{newest[1]}"
     found.is_level = all(version == newest for version in versions)
@@ -130,7 +155,7 @@ def ask_replan(place: Path, *, dry_run: bool = False) -> dict[str, int]:
     """Ask the planner for a design from scratch, or (`dry_run`) for what it would change."""
     config = read_mesh(place)
     path = "/replan/dry-run" if dry_run else "/replan"
-    found = _ask(config.metrics, "POST", path, DESIGN_SECONDS if dry_run else SECONDS)
+    found = post(config, path, DESIGN_SECONDS if dry_run else SECONDS)
     if found is None:
         raise DeployError(
             f"the planner at {config.planner} does not answer. Is it running? Otherwise start it: "
@@ -140,27 +165,49 @@ def ask_replan(place: Path, *, dry_run: bool = False) -> dict[str, int]:
     return dict(found)
 
 
-def ask_process(endpoint: str) -> dict[str, Any] | None:
-    """Return the status of one process, by its metrics endpoint; None if it does not answer."""
-    found: dict[str, Any] | None = _ask(endpoint)
+def ask_planner(config: MeshConfig) -> dict[str, Any] | None:
+    """Return the status of the planner; None if it does not answer."""
+    found: dict[str, Any] | None = _ask(config.metrics)
     return found
 
 
-def post(endpoint: str, path: str) -> dict[str, Any] | None:
-    """Ask one process to do something; None if it does not answer."""
-    found: dict[str, Any] | None = _ask(endpoint, "POST", path)
+def ask_agent(config: MeshConfig, member: Member) -> dict[str, Any] | None:
+    """Return the status of an agent, or what the planner heard of it; None without both."""
+    found: dict[str, Any] | None = _ask(member.metrics) or _heard(config).get(str(member.node))
     return found
+
+
+def post(config: MeshConfig, path: str, seconds: float = SECONDS) -> dict[str, Any] | None:
+    """Ask the planner to do something; None if it does not answer."""
+    found: dict[str, Any] | None = _ask(config.metrics, "POST", path, seconds, config.token)
+    return found
+
+
+def _heard(config: MeshConfig) -> dict[str, Any]:
+    """Return what agents told the planner in the last seconds, by their number."""
+    return _ask(config.metrics, path="/agents", token=config.token) or {}
 
 
 def _ask(
-    endpoint: str, method: str = "GET", path: str = "/status", seconds: float = SECONDS
+    endpoint: str,
+    method: str = "GET",
+    path: str = "/status",
+    seconds: float = SECONDS,
+    token: str = "",
 ) -> Any:
-    """Return the answer of a process, or None."""
+    """Return the answer of a process, or None; a DeployError if it asks for another token."""
     host, port = split_endpoint(endpoint)
     connection = http.client.HTTPConnection(host, port, timeout=seconds)
     try:
-        connection.request(method, path)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request(method, path, headers=headers)
         answer = connection.getresponse()
+        if answer.status == http.HTTPStatus.UNAUTHORIZED:
+            raise DeployError(
+                f"the planner at {endpoint} asks for its token. Run this where it runs, or copy "
+                f"MESH/{PLANNER_PLACE}/{TOKEN_FILE} from there.",
+                endpoint,
+            )
         return json.loads(answer.read()) if answer.status == http.HTTPStatus.OK else None
     except (OSError, ValueError, http.client.HTTPException):
         return None

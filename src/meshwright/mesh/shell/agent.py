@@ -1,6 +1,7 @@
 """An agent: the core, its links, its files and its broker."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -169,6 +170,7 @@ class AgentRunner(Runner):
             journal,
             mailbox,
             events,
+            json.dumps(self.status()).encode(),
         )
 
     def _waiting(self) -> dict[str, dict[str, int]]:

@@ -1,6 +1,7 @@
 """The planner's process: the core, its links and files, and designs in a thread."""
 
 import asyncio
+import json
 import logging
 import time
 from collections import Counter, deque
@@ -168,6 +169,18 @@ class PlannerRunner(Runner):
             "/replan": self._replan,
             "/replan/dry-run": self._try_replan,
             "/members": self._read_members,
+        }
+
+    def gets(self) -> Mapping[str, Callable[[], dict[str, Any]]]:
+        """Return what agents said of themselves, for who cannot ask them."""
+        return {"/agents": self._agents}
+
+    def _agents(self) -> dict[str, Any]:
+        seen, now = self.sightings, time.monotonic()
+        return {
+            str(node): json.loads(sighting.summary.status)
+            for node, sighting in seen.last.items()
+            if sighting.summary.status and seen.is_fresh(node, now)
         }
 
     async def _read_members(self) -> dict[str, Any]:

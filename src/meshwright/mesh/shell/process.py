@@ -17,8 +17,10 @@ from meshwright.mesh.config import (
     AGENT_FILE,
     PLANNER_PLACE,
     STATE,
+    TOKEN_FILE,
     AgentConfig,
     BrokerAddress,
+    is_loopback,
     read_agent,
     read_mesh,
     split_endpoint,
@@ -29,7 +31,7 @@ from meshwright.mesh.shell.codec import ROOM
 from meshwright.mesh.shell.links import Identity, tls_contexts
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.runner import Runner
-from meshwright.mesh.shell.web import TOKEN_FILE, Site, is_loopback, read_token, serve
+from meshwright.mesh.shell.web import Site, read_token, serve
 from meshwright.mesh.shell.wire import spoken_here
 from meshwright.mesh.units import unit_name, write_unit
 
@@ -133,9 +135,7 @@ def run_planner(
     if restores and not (own / unit_name("planner")).exists():
         own.mkdir(exist_ok=True)
         write_unit(own, "planner", config.mesh, place)
-    token = ""
-    if make_site is not None and not is_loopback(metrics[0]):
-        token = read_token(own)
+    token = "" if is_loopback(metrics[0]) else read_token(own)
 
     async def main() -> None:
         runner = PlannerRunner(options)
@@ -143,7 +143,7 @@ def run_planner(
         if make_site is not None:
             site = make_site(runner, place)
             asks = f"; its password is in {place / PLANNER_PLACE / TOKEN_FILE}" if token else ""
-            log.info("the page of the mesh is at http://%s/%s", config.metrics, asks)
+            log.info("the page of the mesh is at http://%s/%s", config.watched_at, asks)
         await _run([runner], [metrics], site, token)
 
     asyncio.run(main())

@@ -82,6 +82,10 @@ class Runner(ABC):
         """Return what can be asked over HTTP, by path; each returns its answer."""
         return {}
 
+    def gets(self) -> Mapping[str, Callable[[], dict[str, Any]]]:
+        """Return what else can be read over HTTP, by path, by those who may see the page."""
+        return {}
+
     def after_turn(self) -> None:
         """Do what follows when the events of a turn are handled and their records are on disk."""
         return

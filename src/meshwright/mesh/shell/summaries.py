@@ -47,6 +47,7 @@ class Summary(NamedTuple):
     journal: Stored
     mailbox: Stored
     events: tuple[Happened, ...]  # since the summary before
+    status: bytes = b""  # JSON, as the agent itself answers `mesh status`
 
 
 class Rates(NamedTuple):

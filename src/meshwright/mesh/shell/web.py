@@ -1,16 +1,15 @@
 """Metrics and status of an agent or planner over HTTP, and the planner's page.
 
 All of it is on loopback unless told otherwise. Metrics and status answer whoever reaches the port,
-as Prometheus expects. The page shows names of topics, so on any other address than loopback it asks
-for a token: as the password of HTTP's basic authentication (any user name does), or as a bearer
-token.
+as Prometheus expects. The page shows names of topics, and who may POST changes the mesh. So on any
+other address than loopback both ask for a token: as the password of HTTP's basic authentication
+(any user name does), or as a bearer token.
 """
 
 import asyncio
 import base64
 import binascii
 import hmac
-import ipaddress
 import json
 import os
 import secrets
@@ -18,12 +17,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from meshwright.mesh.config import TOKEN_FILE, is_loopback
 from meshwright.mesh.shell.metrics import metrics
 from meshwright.mesh.shell.runner import Runner
 
 MOST_BYTES = 16_000  # of a request
 SECONDS = 5.0
-TOKEN_FILE = "page-token"
 HARDENED = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -73,20 +72,6 @@ class Doorkeeper(NamedTuple):
         text = f"the page asks for the token in {TOKEN_FILE} as the password\n".encode()
         asked = {"WWW-Authenticate": 'Basic realm="meshwright", charset="UTF-8"'}
         return Answer("text/plain", text, "401 Unauthorized", asked)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine's own loopback.
-
-    Examples
-    --------
-    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "evil.example")]
-    [True, True, True, False, False]
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def read_token(place: Path) -> str:
@@ -151,10 +136,11 @@ async def _answer(
     if method == "POST" and path in runner.posts():
         if "origin" in headers:  # a web page that somebody here has open, not the command line
             return Answer("text/plain", b"not for browsers\n", "403 Forbidden")
-        return _json(await runner.posts()[path]())
+        return keeper.refusal(headers) or _json(await runner.posts()[path]())
+    if method == "GET" and path in runner.gets():
+        return keeper.refusal(headers) or _json(runner.gets()[path]())
     if method == "GET" and site is not None:
-        refused = keeper.refusal(headers)
-        found = refused or await site.get(path)
+        found = keeper.refusal(headers) or await site.get(path)
         if found is not None:
             return found
     text = b"there are /metrics and /status" + (b", and a page at /" if site else b"") + b"\n"
