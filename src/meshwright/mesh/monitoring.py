@@ -202,9 +202,9 @@ def scrape_lines(config: MeshConfig) -> Iterator[str]:
     """Yield a configuration of Prometheus that scrapes all processes of a mesh."""
     yield "# To add the mesh to a Prometheus that runs already, copy the job and the rule file."
     if not is_wildcard(split_endpoint(config.metrics)[0]):
-        yield "# Planner and agents answer on loopback of their hosts only, as is the default. For a"
-        yield '# Prometheus elsewhere, set metrics = "0.0.0.0:PORT" in mesh.toml and every agent.toml'
-        yield "# and run `mesh monitoring`; `mesh init --metrics-host 0.0.0.0` does so from the start."
+        yield "# Planner and agents answer on loopback of their hosts only, as is the default."
+        yield '# For a Prometheus elsewhere, set metrics = "0.0.0.0:PORT" in mesh.toml and in every'
+        yield "# agent.toml and run `mesh monitoring`, or begin with `mesh init --metrics-host`."
     yield f"global: {{scrape_interval: {SCRAPE_SECONDS}s, evaluation_interval: {SCRAPE_SECONDS}s}}"
     yield f"rule_files: [{ALERT_FILE}]"
     yield "scrape_configs:"
