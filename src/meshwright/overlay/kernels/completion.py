@@ -41,7 +41,7 @@ class Search(NamedTuple):
     weight: Ints  # int32[n_topics], what a join of the topic counts; rises while it resists
     parts: Parts  # the labels of the affected topics
     removed: Ints  # int32[most_logged, 2], the links that were freed
-    log: Ints  # int32[most_logged, 3], [1 linked or -1 unlinked, u, v], to undo a round
+    log: Ints  # int32[most_logged, 3] by KIND, LOG_U and LOG_V, to undo a round
     best: Longs  # int64[2], [FEWEST, STALLED]: missing joins at best, rounds without progress
     best_degree: Ints  # int32[n_nodes], the links of the plan that lacks fewest joins
     best_neighbours: Ints  # int32[n_nodes, most]
@@ -52,6 +52,8 @@ class Search(NamedTuple):
 # MISSING: the missing joins, each by the weight of its topic; SWAPS: 1 if one link is freed.
 N_CHOSEN, N_AFFECTED, N_OPEN, N_LOGGED, N_DRAWN, N_REMOVED, STAMP, MENDS, MISSING, SWAPS = range(10)
 FEWEST, STALLED = 0, 1  # places in Search.best
+KIND, LOG_U, LOG_V = 0, 1, 2  # columns of Search.log
+LINKED, UNLINKED = 1, -1  # kinds
 MENDING_NOISE = 12  # times as much noise at most: what gains most has not helped
 
 
@@ -106,7 +108,7 @@ def complete(members, plan, search, exclusions, settings, key):
 def add(members, plan, search, u, w):
     """Add a link, log it, and update labels, gains and the missing joins."""
     link(plan, u, w)
-    write_log(search, 1, u, w)
+    write_log(search, LINKED, u, w)
     for index in range(search.counts[N_OPEN]):
         topic = search.open_topics[index]
         slot, other = slot_of(members, u, topic), slot_of(members, w, topic)
@@ -182,5 +184,5 @@ def attach_leaf(members, search, topic, slot, kept):
 def write_log(search, kind, u, v):
     """Log a change of links."""
     at = search.counts[N_LOGGED]
-    search.log[at, 0], search.log[at, 1], search.log[at, 2] = kind, u, v
+    search.log[at, KIND], search.log[at, LOG_U], search.log[at, LOG_V] = kind, u, v
     search.counts[N_LOGGED] += 1

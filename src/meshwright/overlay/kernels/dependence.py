@@ -12,6 +12,8 @@ from meshwright.runtime.compile import maker
 
 TOPICS, DELIVERIES, SUBSCRIBERS = 0, 1, 2  # rows of `lost` in all topics
 PAIRS, MISSING = 0, 1  # rows of `lost` in one topic
+ONE, OTHER, RANK = 0, 1, 2  # rows of `ends`: the places of a link's ends, and its rank
+SENDERS, WANTERS, PRODUCTS = 0, 1, 2  # rows of what is counted in subtrees
 
 
 @maker
@@ -68,18 +70,18 @@ def losses_of_topic(graph, rank, sends, wants, t, place):
     for i in range(len(members)):
         place[members[i]] = i
         room += graph.owned_ptr[members[i] + 1] - graph.owned_ptr[members[i]]
-    ends = np.empty((3, room), np.int64)  # both ends of each link, as places, and its rank
+    ends = np.empty((3, room), np.int64)  # by ONE, OTHER and RANK
     n = 0
     for u in members:
         for k in range(graph.owned_ptr[u], graph.owned_ptr[u + 1]):
             w = place[graph.owned[k]]
             if w >= 0 and (carries[place[u]] or carries[w]):
-                ends[0, n], ends[1, n], ends[2, n] = place[u], w, rank[k]
+                ends[ONE, n], ends[OTHER, n], ends[RANK, n] = place[u], w, rank[k]
                 n += 1
     for u in members:
         place[u] = -1
     kept = keep_first_carriers(carries, ends[:, :n])
-    pointers, neighbours = adjacency(len(members), ends[0, :kept], ends[1, :kept])
+    pointers, neighbours = adjacency(len(members), ends[ONE, :kept], ends[OTHER, :kept])
     return lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
 
 
@@ -88,15 +90,15 @@ def keep_first_carriers(carries, ends):
     """Move links between carriers, and the first link of each leaf, to the front; count them."""
     first = np.full(len(carries), -1, np.int64)  # the rank of each leaf's first link
     for k in range(ends.shape[1]):
-        for side in range(2):
+        for side in (ONE, OTHER):
             i = ends[side, k]
-            if not carries[i] and (first[i] < 0 or ends[2, k] < first[i]):
-                first[i] = ends[2, k]
+            if not carries[i] and (first[i] < 0 or ends[RANK, k] < first[i]):
+                first[i] = ends[RANK, k]
     kept = 0
     for k in range(ends.shape[1]):
-        one, other, rank = ends[0, k], ends[1, k], ends[2, k]
+        one, other, rank = ends[ONE, k], ends[OTHER, k], ends[RANK, k]
         if (carries[one] or first[one] == rank) and (carries[other] or first[other] == rank):
-            ends[0, kept], ends[1, kept] = one, other
+            ends[ONE, kept], ends[OTHER, kept] = one, other
             kept += 1
     return kept
 
@@ -114,9 +116,9 @@ def lost_in_topic(pointers, neighbours, sends, wants):
     reach = np.empty(n, np.int64)  # the earliest that a subtree reaches, by number
     parent = np.full(n, -1, np.int64)
     following = pointers[:-1].copy()
-    below = np.empty((2, n), np.int64)  # senders and wanters in the subtree
-    cut = np.zeros((3, n), np.int64)  # of subtrees cut off: senders, wanters, their products
-    most = np.zeros((2, n), np.int64)  # of the one with most senders: these, its wanters
+    below = np.empty((2, n), np.int64)  # by SENDERS and WANTERS, in the subtree
+    cut = np.zeros((3, n), np.int64)  # summed over subtrees that are cut off
+    most = np.zeros((2, n), np.int64)  # of the one with most senders
     stack, order = np.empty(n, np.int64), np.empty(n, np.int64)
     n_found = 0
     for root in range(n):
@@ -127,7 +129,7 @@ def lost_in_topic(pointers, neighbours, sends, wants):
         number[root] = reach[root] = n_found
         order[n_found] = root
         n_found += 1
-        below[0, root], below[1, root] = sends[root], wants[root]
+        below[SENDERS, root], below[WANTERS, root] = sends[root], wants[root]
         while top >= 0:
             v = stack[top]
             if following[v] < pointers[v + 1]:
@@ -138,7 +140,7 @@ def lost_in_topic(pointers, neighbours, sends, wants):
                     number[w] = reach[w] = n_found
                     order[n_found] = w
                     n_found += 1
-                    below[0, w], below[1, w] = sends[w], wants[w]
+                    below[SENDERS, w], below[WANTERS, w] = sends[w], wants[w]
                     top += 1
                     stack[top] = w
                 elif w != parent[v]:
@@ -148,22 +150,24 @@ def lost_in_topic(pointers, neighbours, sends, wants):
             up = parent[v]
             if up >= 0:
                 reach[up] = min(reach[up], reach[v])
-                below[0, up] += below[0, v]
-                below[1, up] += below[1, v]
+                below[SENDERS, up] += below[SENDERS, v]
+                below[WANTERS, up] += below[WANTERS, v]
                 if reach[v] >= number[up]:
-                    cut[0, up] += below[0, v]
-                    cut[1, up] += below[1, v]
-                    cut[2, up] += below[0, v] * below[1, v]
-                    if below[0, v] > most[0, up]:
-                        most[0, up], most[1, up] = below[0, v], below[1, v]
+                    cut[SENDERS, up] += below[SENDERS, v]
+                    cut[WANTERS, up] += below[WANTERS, v]
+                    cut[PRODUCTS, up] += below[SENDERS, v] * below[WANTERS, v]
+                    if below[SENDERS, v] > most[SENDERS, up]:
+                        most[SENDERS, up], most[WANTERS, up] = below[SENDERS, v], below[WANTERS, v]
         for k in range(begin, n_found):
             v = order[k]
-            senders, wanters = below[0, root] - sends[v], below[1, root] - wants[v]
-            rest = (senders - cut[0, v]) * (wanters - cut[1, v])
-            lost[PAIRS, v] = senders * wanters - cut[2, v] - rest
+            senders, wanters = below[SENDERS, root] - sends[v], below[WANTERS, root] - wants[v]
+            rest = (senders - cut[SENDERS, v]) * (wanters - cut[WANTERS, v])
+            lost[PAIRS, v] = senders * wanters - cut[PRODUCTS, v] - rest
             # Only those beside all senders miss nobody: in the rest, or in one subtree.
-            if senders > 0 and cut[0, v] == 0:
-                lost[MISSING, v] = cut[1, v]
+            if senders > 0 and cut[SENDERS, v] == 0:
+                lost[MISSING, v] = cut[WANTERS, v]
             elif senders > 0:
-                lost[MISSING, v] = wanters - (most[1, v] if most[0, v] == senders else 0)
+                lost[MISSING, v] = wanters - (
+                    most[WANTERS, v] if most[SENDERS, v] == senders else 0
+                )
     return lost

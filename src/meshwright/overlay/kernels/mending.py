@@ -15,6 +15,10 @@ import numpy as np
 
 from meshwright.overlay.greedy.kernels.exclusions import Exclusions
 from meshwright.overlay.kernels.completion import (
+    KIND,
+    LINKED,
+    LOG_U,
+    LOG_V,
     MENDS,
     MISSING,
     N_AFFECTED,
@@ -97,7 +101,7 @@ def mend_rounds(m, n_rounds):
             continue
         n_better += 1
         for at in range(m.search.counts[N_LOGGED]):
-            for end in range(1, 3):
+            for end in (LOG_U, LOG_V):
                 w = m.search.log[at, end]
                 if near.is_near[w] and not near.waits[w]:
                     tail = head + n_waiting
@@ -177,9 +181,9 @@ def drop_near(m):
             drop_redundant_at(members, plan, search, u)
     n_logged = search.counts[N_LOGGED]
     for at in range(n_logged):
-        w = np.int64(search.log[at, 2])
+        w = np.int64(search.log[at, LOG_V])
         is_other = m.near.is_near[w] and not search.is_chosen[w]
-        if search.log[at, 0] == 1 and is_other and plan.degree[w] <= MOST_LINKS:
+        if search.log[at, KIND] == LINKED and is_other and plan.degree[w] <= MOST_LINKS:
             drop_redundant_at(members, plan, search, w)
 
 

@@ -11,6 +11,10 @@ import numpy as np
 
 from meshwright.overlay.kernels.completion import (
     FEWEST,
+    KIND,
+    LINKED,
+    LOG_U,
+    LOG_V,
     MENDS,
     MISSING,
     N_AFFECTED,
@@ -22,6 +26,7 @@ from meshwright.overlay.kernels.completion import (
     STALLED,
     STAMP,
     SWAPS,
+    UNLINKED,
     complete,
     list_gains,
     write_log,
@@ -44,12 +49,12 @@ JOIN_COST = 3  # what a missing join counts while plans are mended; a link count
 
 @kernel
 def search_rounds(members, plan, search, exclusions, settings, rounds):
-    """Run the rounds from rounds[0] to rounds[1]. Writes `plan` and `search`.
+    """Run rounds, numbered from the first to before the last. Writes `plan` and `search`.
 
-    Return in how many of them the plan changed for the better.
+    `rounds` is both numbers, as (first, last). Return in how many rounds the plan got better.
     """
-    better = 0
-    for number in range(rounds[0], rounds[1]):
+    better, (first, last) = 0, rounds
+    for number in range(first, last):
         better += search_once(members, plan, search, exclusions, settings, number)
     return better
 
@@ -237,7 +242,7 @@ def free_links(members, plan, search, settings, key):
 def remove(plan, search, u, v):
     """Remove a link and log it."""
     unlink(plan, u, v)
-    write_log(search, -1, u, v)
+    write_log(search, UNLINKED, u, v)
 
 
 @kernel
@@ -292,8 +297,8 @@ def drop_redundant(members, plan, search):
         drop_redundant_at(members, plan, search, np.int64(search.chosen[k]))
     n_logged = search.counts[N_LOGGED]
     for at in range(n_logged):
-        if search.log[at, 0] == 1 and not search.is_chosen[search.log[at, 2]]:
-            drop_redundant_at(members, plan, search, np.int64(search.log[at, 2]))
+        if search.log[at, KIND] == LINKED and not search.is_chosen[search.log[at, LOG_V]]:
+            drop_redundant_at(members, plan, search, np.int64(search.log[at, LOG_V]))
 
 
 @kernel
@@ -311,8 +316,9 @@ def undo(plan, search):
     for k in range(search.counts[N_AFFECTED]):
         search.n_parts[search.affected[k]] = search.n_parts_before[k]
     for at in range(search.counts[N_LOGGED] - 1, -1, -1):
-        kind, u, v = search.log[at, 0], np.int64(search.log[at, 1]), np.int64(search.log[at, 2])
-        if kind == 1:
+        kind = search.log[at, KIND]
+        u, v = np.int64(search.log[at, LOG_U]), np.int64(search.log[at, LOG_V])
+        if kind == LINKED:
             unlink(plan, u, v)
         else:
             link(plan, u, v)

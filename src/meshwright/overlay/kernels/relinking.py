@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from meshwright.overlay.greedy.kernels.exclusions import is_excluded
-from meshwright.overlay.kernels.completion import N_OPEN, N_REMOVED, STAMP, write_log
+from meshwright.overlay.kernels.completion import (
+    LINKED,
+    N_OPEN,
+    N_REMOVED,
+    STAMP,
+    UNLINKED,
+    write_log,
+)
 from meshwright.overlay.kernels.plan import link, slot_of, unlink
 from meshwright.overlay.kernels.topic_parts import ATTACHED, label_cut_off, label_of
 from meshwright.runtime.arrays import Bools, Ints, Words
@@ -103,7 +110,7 @@ def takes_part(members, u, topic):
 def free(plan, search, u, v):
     """Remove a link. Writes the plan, the log and `removed`."""
     unlink(plan, u, v)
-    write_log(search, -1, u, v)
+    write_log(search, UNLINKED, u, v)
     search.removed[search.counts[N_REMOVED], 0] = u
     search.removed[search.counts[N_REMOVED], 1] = v
     search.counts[N_REMOVED] += 1
@@ -298,5 +305,5 @@ def link_partners(plan, search, work, u, n_links):
         for i in range(search.counts[N_REMOVED]):
             n_same += search.removed[i, 1] == work.partners[k]
         link(plan, u, np.int64(work.partners[k]))
-        write_log(search, 1, u, work.partners[k])
+        write_log(search, LINKED, u, work.partners[k])
     return n_same < search.counts[N_REMOVED]

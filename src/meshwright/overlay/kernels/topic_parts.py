@@ -16,6 +16,7 @@ from meshwright.runtime.compile import kernel
 MAIN = 0  # the label of slots without a label of this round, if they carry
 ATTACHED = (1 << 31) - 1  # the label of a leaf that has a link to a carrier: it needs no other
 NONE = -1  # the end of a list
+FIRST, LAST = 0, 1  # columns of the lists of a search
 
 
 class Parts(NamedTuple):
@@ -25,8 +26,8 @@ class Parts(NamedTuple):
     owner: Ints  # int32[n_slots], the search that has reached the slot
     next_reached: Ints  # int32[n_slots], the next slot that the same search has reached
     next_waiting: Ints  # int32[n_slots], the next slot whose links are to be walked
-    reached: Ints  # int32[most_searches, 2], the first and the last slot reached, or NONE
-    waiting: Ints  # int32[most_searches, 2], the first and the last slot waiting, or NONE
+    reached: Ints  # int32[most_searches, 2], FIRST and LAST slot reached, or NONE
+    waiting: Ints  # int32[most_searches, 2], FIRST and LAST slot waiting, or NONE
     parent: Ints  # int32[most_searches], the search that has taken over this one, or itself
 
 
@@ -112,13 +113,13 @@ def label_cut_off(members, plan, parts, topic, removed, stamp):
     n_parts, n_active, turn = 0, n_searches, 0
     while n_active > 1:
         turn = turn + 1 if turn + 1 < n_searches else 0
-        if parts.parent[turn] != turn or parts.waiting[turn, 0] == NONE:
+        if parts.parent[turn] != turn or parts.waiting[turn, FIRST] == NONE:
             continue
         n_active -= walk_one(members, plan, parts, topic, turn)
-        if n_active > 1 and parts.waiting[turn, 0] == NONE:
+        if n_active > 1 and parts.waiting[turn, FIRST] == NONE:
             n_parts += 1
             n_active -= 1
-            slot = parts.reached[turn, 0]
+            slot = parts.reached[turn, FIRST]
             while slot != NONE:
                 set_label(parts, slot, stamp, n_parts)
                 slot = parts.next_reached[slot]
@@ -142,16 +143,16 @@ def start_search(members, plan, parts, slot, n_searches):
     plan.seen[slot] = plan.counts[N_SEARCHES]
     parts.owner[slot], parts.parent[n_searches] = n_searches, n_searches
     parts.next_reached[slot], parts.next_waiting[slot] = NONE, NONE
-    parts.reached[n_searches, 0], parts.reached[n_searches, 1] = slot, slot
-    parts.waiting[n_searches, 0], parts.waiting[n_searches, 1] = slot, slot
+    parts.reached[n_searches, FIRST], parts.reached[n_searches, LAST] = slot, slot
+    parts.waiting[n_searches, FIRST], parts.waiting[n_searches, LAST] = slot, slot
     return n_searches + 1
 
 
 @kernel
 def walk_one(members, plan, parts, topic, search):
     """Walk the links of one waiting carrier; return how many searches this one has taken over."""
-    slot = np.int64(parts.waiting[search, 0])
-    parts.waiting[search, 0] = parts.next_waiting[slot]
+    slot = np.int64(parts.waiting[search, FIRST])
+    parts.waiting[search, FIRST] = parts.next_waiting[slot]
     u, taken = members.node_of[slot], 0
     for k in range(plan.degree[u]):
         other = slot_of(members, plan.neighbours[u, k], topic)
@@ -171,7 +172,7 @@ def walk_one(members, plan, parts, topic, search):
             taken += 1
             parts.parent[owner] = search
             append(parts.reached, parts.next_reached, search, *parts_of(parts.reached, owner))
-            if parts.waiting[owner, 0] != NONE:
+            if parts.waiting[owner, FIRST] != NONE:
                 append(parts.waiting, parts.next_waiting, search, *parts_of(parts.waiting, owner))
     return taken
 
@@ -179,14 +180,14 @@ def walk_one(members, plan, parts, topic, search):
 @kernel
 def parts_of(ends, search):
     """Return the first and the last slot of a search's list."""
-    return ends[search, 0], ends[search, 1]
+    return ends[search, FIRST], ends[search, LAST]
 
 
 @kernel
 def append(ends, following, search, first, last):
     """Append the list from `first` to `last` to a list of a search."""
-    if ends[search, 0] == NONE:
-        ends[search, 0] = first
+    if ends[search, FIRST] == NONE:
+        ends[search, FIRST] = first
     else:
-        following[ends[search, 1]] = first
-    ends[search, 1] = last
+        following[ends[search, LAST]] = first
+    ends[search, LAST] = last
