@@ -239,5 +239,5 @@ def alert_lines() -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return text as YAML: JSON's, with what is no ASCII as it is."""
+    """Return text quoted for YAML, as a JSON string that keeps other characters than ASCII."""
     return json.dumps(text, ensure_ascii=False)

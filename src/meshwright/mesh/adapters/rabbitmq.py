@@ -132,7 +132,7 @@ class BindingFollower:
         return self._teller.wanted
 
     def doubts(self) -> Mapping[str, int]:
-        """Return nothing: bindings are what the broker goes by itself."""
+        """Return nothing: the broker itself routes by these bindings."""
         return {}
 
     def _read(self, body: bytes) -> None:

@@ -35,7 +35,7 @@ class Restoring:
         return is_first
 
     def lost_log(self, node: int, hello: Hello, members: Members) -> str | None:
-        """Return why this planner must not go on: an agent holds a log of another life."""
+        """Return why this planner must not go on: an agent holds a log it never wrote."""
         if not self.began_empty or self._settings.restores or node in self._met:
             return None
         if hello.version == NO_VERSION or not hello.term:

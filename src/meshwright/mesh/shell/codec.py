@@ -26,7 +26,7 @@ OPTIONAL = 0x80  # kinds from here on are skipped by those who do not know them
 
 
 class FrameError(Exception):
-    """What arrived is no frame of ours."""
+    """Received data is not a valid frame."""
 
 
 class Preface(NamedTuple):

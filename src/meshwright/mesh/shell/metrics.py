@@ -87,7 +87,7 @@ def _of_agent(status: dict[str, Any]) -> Iterator[Metric]:
 def _of_planner(status: dict[str, Any]) -> Iterator[Metric]:
     yield _one("agents", "Agents of the mesh.", status["agents"])
     yield _one("agents_connected", "Agents that are connected.", len(status["links"]))
-    yield _one("agents_away", "Agents that nobody reaches.", len(status["away"]))
+    yield _one("agents_away", "Agents out of reach.", len(status["away"]))
     yield _one("plan_links", "Links of the plan.", status["planned_links"])
     yield _one("plan_links_down", "Links of the plan that are down.", status["down_links"])
     yield _one("interests", "Pairs of a broker and a filter.", status["interests"])

@@ -260,7 +260,7 @@ class PlannerRunner(Runner):
         self._do(self._carry_out(action))
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside; it ends with the planner."""
+        """Run a background task, which is cancelled when the planner stops."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -75,7 +75,7 @@ class Runner(ABC):
         return {}
 
     def with_planner(self, peers: dict[int, str]) -> dict[int, str]:
-        """Return the peers to dial beside those that the core asks for."""
+        """Return the peers to dial: those that the core asks for, and any that a subclass adds."""
         return peers
 
     def posts(self) -> Mapping[str, Callable[[], Awaitable[dict[str, Any]]]]:

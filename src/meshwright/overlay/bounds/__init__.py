@@ -163,10 +163,10 @@ def _ascend(
 
 
 def _repeatable(best: PriceBound, target: int | None, certify: Certify) -> PriceBound | None:
-    """Return what an ascent found, with at least one round: no rounds would mean no ascent.
+    """Return what an ascent found, as at least one round: the manifest's 0 means no ascent at all.
 
-    An ascent that ended by itself before its first round ends there again. None if the clock may
-    have ended it: nobody could repeat that.
+    An ascent that ended by itself before its first round does so again when `check` repeats it.
+    None if the clock may have ended it: `check` could not repeat that.
     """
     if not best.rounds and certify.seconds is not None and (target is None or best.least < target):
         return None

@@ -113,7 +113,7 @@ def mend_rounds(m, n_rounds):
 
 @kernel
 def begin(search):
-    """Begin a round: what the one before has noted is void."""
+    """Begin a round: clear what the round before recorded."""
     counts = search.counts
     counts[N_CHOSEN], counts[N_AFFECTED], counts[N_OPEN] = 0, 0, 0
     counts[N_LOGGED], counts[N_DRAWN], counts[N_REMOVED] = 0, 0, 0
