@@ -2,10 +2,10 @@
 
 import os
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from meshwright.deploy.lab.processes import (
     LOG,
@@ -39,14 +39,44 @@ require_certificate true
 """
 
 
-class LocalBroker:
+class RunningBroker(ABC):
+    """A broker of any kind on this machine."""
+
+    port: int
+    process: Process | None = None
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it, without waiting."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until it takes connections."""
+
+    @property
+    def processes(self) -> list[Process]:
+        """All that it runs."""
+        return [self.process] if self.process is not None else []
+
+    def kill(self) -> None:
+        """End it with kill -9."""
+        if self.process is not None:
+            stop([self.process], sign=signal.SIGKILL)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        if self.process is not None and self.process.runs():
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, number)
+
+
+class LocalBroker(RunningBroker):
     """One broker in a directory of its own."""
 
     def __init__(
         self, place: Path, port: int, *, log: str = LINES, tls: Sequence[str] = ()
     ) -> None:
         self.place, self.port = place, port
-        self.process: Process | None = None
         place.mkdir(parents=True, exist_ok=True)
         text = CONF.format(port=port, place=place.resolve(), log=log)
         if tls:
@@ -68,38 +98,8 @@ class LocalBroker:
             words = last_lines(self.place / LOG)
             raise DeployError(f"the broker at {LOOPBACK}:{self.port} ended: {words}")
 
-    @property
-    def processes(self) -> list[Process]:
-        """All that it runs."""
-        return [self.process] if self.process is not None else []
 
-    def kill(self) -> None:
-        """End it with kill -9."""
-        if self.process is not None:
-            stop([self.process], sign=signal.SIGKILL)
-
-    def signal(self, number: int) -> None:
-        """Send it a signal."""
-        if self.process is not None and self.process.runs():
-            with suppress(ProcessLookupError):
-                os.kill(self.process.pid, number)
-
-
-class Startable(Protocol):
-    """A broker of any kind."""
-
-    def start(self) -> None:
-        """Start it, without waiting."""
-
-    def wait(self) -> None:
-        """Wait until it takes connections."""
-
-    @property
-    def processes(self) -> list[Process]:
-        """All that it runs."""
-
-
-def start_all(brokers: Mapping[str, Startable]) -> None:
+def start_all(brokers: Mapping[str, RunningBroker]) -> None:
     """Start brokers and wait until all take connections; after a failure none runs."""
     try:
         for broker in brokers.values():
@@ -111,6 +111,6 @@ def start_all(brokers: Mapping[str, Startable]) -> None:
         raise
 
 
-def stop_all(brokers: Iterable[Startable]) -> None:
+def stop_all(brokers: Iterable[RunningBroker]) -> None:
     """Stop brokers."""
     stop([process for broker in brokers for process in broker.processes])

@@ -2,15 +2,14 @@
 
 import os
 import shutil
-import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, STDOUT, Popen
 
-from meshwright.deploy.lab.processes import LOG, LOOPBACK, Process, accepts, last_lines, stop
+from meshwright.deploy.lab.processes import LOG, LOOPBACK, Process, accepts, last_lines
 from meshwright.deploy.lab.processes import wait_until as wait_for
 from meshwright.errors import DeployError
+from meshwright.mesh.lab.brokers import RunningBroker
 from meshwright.runtime.machine import start_time
 
 # The script in /usr/sbin would become another user, who may not write here.
@@ -35,13 +34,12 @@ def find_rabbitmq() -> str | None:
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
-class LocalRabbit:
+class LocalRabbit(RunningBroker):
     """One broker in a directory of its own; the ports are for MQTT, management, node and names."""
 
     def __init__(self, place: Path, ports: Sequence[int]) -> None:
         self.place = place.resolve()
         self.port, self.management, self._node_port, self._names_port = ports
-        self.process: Process | None = None
         self._names: Process | None = None  # Erlang's register of names
         self.place.mkdir(parents=True, exist_ok=True)
         text = CONF.format(port=self.port, management=self.management)
@@ -74,17 +72,6 @@ class LocalRabbit:
         if not process.runs():
             words = last_lines(self.place / LOG)
             raise DeployError(f"the broker at {LOOPBACK}:{self.port} ended: {words}")
-
-    def kill(self) -> None:
-        """End it with kill -9."""
-        if self.process is not None:
-            stop([self.process], sign=signal.SIGKILL)
-
-    def signal(self, number: int) -> None:
-        """Send it a signal."""
-        if self.process is not None and self.process.runs():
-            with suppress(ProcessLookupError):
-                os.kill(self.process.pid, number)
 
     @property
     def processes(self) -> list[Process]:
