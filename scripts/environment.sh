@@ -144,6 +144,23 @@ ensure_rabbitmq() {
   say "rabbitmq-server is not here and cannot be installed: the tests that need it will skip."
 }
 
+# ensure_prometheus: a test has it scrape a mesh. The package is unpacked in .venv/cache and not
+# installed, which would start a service.
+ensure_prometheus() {
+  unpacked="$1/.venv/cache/prometheus"
+  PATH="$PATH:$unpacked/usr/bin"
+  export PATH
+  command -v prometheus >/dev/null 2>&1 && return
+  if command -v apt-get >/dev/null 2>&1; then
+    say "Getting prometheus with apt..."
+    if [ "$(id -u)" = 0 ]; then apt-get update -qq >/dev/null 2>&1 || true; fi
+    mkdir -p "$unpacked"
+    (cd "$unpacked" && apt-get download prometheus && dpkg -x prometheus_*.deb . &&
+      rm -f prometheus_*.deb) >/dev/null 2>&1 && return
+  fi
+  say "prometheus is not here and cannot be had: the test that needs it will skip."
+}
+
 # ensure_chromium: tests of the report open it in a real browser; without one they skip.
 ensure_chromium() {
   for browser in chromium chromium-browser google-chrome; do
