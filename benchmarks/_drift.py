@@ -2,19 +2,21 @@
 
 A tenth of the nodes starts outside. An event is a join of a node from outside with its old
 interests, a departure, a crash, a new subscription or a cancelled one; all five kinds, all nodes
-and all topics are equally likely.
+and all topics are equally likely. Events are applied as a running system applies them: by `replan`,
+one change at a time.
 """
 
 import numpy as np
 
 from benchmarks._measure import timed
+from meshwright.model.changes import Change, Crash, Join, Leave, Subscribe, Unsubscribe
 from meshwright.model.instance import Instance
 from meshwright.model.small_world import SmallWorld
 from meshwright.overlay import design
-from meshwright.smallworld import churn
 from meshwright.smallworld.routing.simulate import simulate
+from meshwright.verbs import replan
 
-KINDS = ("join", "leave", "crash", "subscribe", "unsubscribe")
+KINDS = (Join, Leave, Crash, Subscribe, Unsubscribe)
 
 
 def drift(instance: Instance, events: int, reports: int, publications: int, seed: int) -> None:
@@ -40,23 +42,36 @@ def next_event(
     world: SmallWorld, outside: dict[str, list[str]], rng: np.random.Generator
 ) -> SmallWorld:
     """Return the world after one event, and update the nodes outside."""
-    kind = KINDS[rng.integers(len(KINDS))]
-    instance = world.instance
-    node = instance.node_names[int(rng.integers(instance.n_nodes))]
-    if kind == "join" and outside:
-        new = sorted(outside)[int(rng.integers(len(outside)))]
-        return churn.join(world, new, outside.pop(new))
-    if kind in ("leave", "crash"):
-        outside[node] = interests(instance)[node]
-        return churn.leave(world, node)
-    v = list(instance.node_names).index(node)
-    subscribed = instance.topics_of(v)
-    others = np.setdiff1d(np.arange(instance.n_topics), subscribed)
-    candidates = others if kind == "subscribe" else subscribed
-    if kind == "join" or len(candidates) == 0:
+    change = draw_event(world.instance, outside, rng)
+    if change is None:
         return world
+    found = replan(world, [change]).overlay
+    assert isinstance(found, SmallWorld)
+    return found
+
+
+def draw_event(
+    instance: Instance, outside: dict[str, list[str]], rng: np.random.Generator
+) -> Change | None:
+    """Return one event, None if it cannot be; the nodes outside are updated."""
+    kind = KINDS[rng.integers(len(KINDS))]
+    v = int(rng.integers(instance.n_nodes))
+    node = instance.node_names[v]
+    if kind is Join:
+        if not outside:
+            return None
+        new = sorted(outside)[int(rng.integers(len(outside)))]
+        return Join(new, outside.pop(new))
+    subscribed = instance.topics_of(v)
+    if kind is Leave or kind is Crash:
+        outside[node] = [instance.topic_names[t] for t in subscribed]
+        return Leave(node) if kind is Leave else Crash(node)
+    others = np.setdiff1d(np.arange(instance.n_topics), subscribed)
+    candidates = others if kind is Subscribe else subscribed
+    if len(candidates) == 0:
+        return None
     topic = instance.topic_names[int(candidates[rng.integers(len(candidates))])]
-    return (churn.subscribe if kind == "subscribe" else churn.unsubscribe)(world, node, topic)
+    return Subscribe(node, topic) if kind is Subscribe else Unsubscribe(node, topic)
 
 
 def report(number: int, world: SmallWorld, publications: int) -> None:

@@ -13,12 +13,12 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks._instances import TINY, load
 from benchmarks._measure import shortest, timed
+from benchmarks._required import Required
 from benchmarks.overlay import peak_megabytes, reset_peak, warm_ups
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Bounds, Overlay
@@ -41,21 +41,6 @@ HEAD = (
 )
 
 
-@dataclass
-class Required:
-    """What rows had to reach, and how many did not."""
-
-    missed: int = 0
-    asked: int = 0
-
-    def at_most(self, what: str, most: float, reached: float, form: str = ".2f") -> str:
-        """Return what was required and what was reached; count it."""
-        self.asked += 1
-        is_met = reached <= most
-        self.missed += not is_met
-        return f"{what} <= {most:{form}}: {reached:{form}}{'' if is_met else ' MISSED'}"
-
-
 def run(arguments: list[str]) -> None:
     """Print the table for the given instances."""
     parser = argparse.ArgumentParser(prog="scripts/bench quality", description=__doc__)
@@ -76,7 +61,7 @@ def run(arguments: list[str]) -> None:
         if not options.cost:
             compare(name, instance, seconds, required)
         show_cost(name, options.data, required)
-    print(f"{required.asked - required.missed} of {required.asked} requirements reached")
+    print(required.summary())
 
 
 def smoke() -> None:
