@@ -1,14 +1,20 @@
 """design --from: what it keeps, prints, writes and refuses."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+import meshwright as mw
+from meshwright.cli.demo import find_example
+from meshwright.cli.replan import MOST_TO_DEPLOY, count_restarts
+from meshwright.deploy import Broker, compare_confs, plan, write_conf
 from meshwright.model.instance import Instance
+from meshwright.overlay import design
 from meshwright.overlay.check import check
-from meshwright.overlay.dataset import load_overlay
+from meshwright.overlay.dataset import load_overlay, write_overlay
 from meshwright.report import make_report
 from meshwright.storage import open_dataset, read_table
 from tests.datasets import write_instance
@@ -35,6 +41,26 @@ def links(path):
     return {frozenset(link) for link in load_overlay(path).edge_list(names=True)}
 
 
+def fresh_design():
+    """Design for the workload of today from scratch, as the command does to compare."""
+    write_overlay(design(Instance.load("w2"), "gm"), "fresh", "w2")
+    return Path("fresh")
+
+
+def count_deployed_restarts(path):
+    """Deploy the overlay of yesterday and another one, and count what `deploy diff` restarts."""
+    confs = []
+    inventory = {name: i for i, (name, _) in enumerate(dict.fromkeys([*PAIRS, *TODAY]))}
+    for overlay in (load_overlay("o1"), load_overlay(path)):
+        brokers = [
+            Broker(node, "127.0.0.1", 20_000 + inventory[node])
+            for node in overlay.instance.node_names
+        ]
+        confs.append(Path(f"conf-{len(confs)}-{path.name}"))
+        write_conf(plan(overlay, brokers), confs[-1])
+    return len(compare_confs(*confs).restarted)
+
+
 def test_links_are_kept_counted_and_written_in_order(spark, run):
     code, out, err = run("w2", "-o", "o2", "--from", "o1")
     assert (code, err) == (0, "")
@@ -50,6 +76,11 @@ def test_links_are_kept_counted_and_written_in_order(spark, run):
     assert kept in out
     assert "mended" in out
     assert "from scratch" in out
+    restarts = [count_deployed_restarts(path) for path in (Path("o2"), fresh_design())]
+    assert [facts["restarts"], facts["fresh"]["restarts"]] == restarts
+    assert 0 < restarts[0] < len(TODAY)
+    assert f"Deployed as bridges, {restarts[0]} brokers restart" in out
+    assert re.search(rf"brokers to restart +{restarts[0]} +{restarts[1]}", out)
     steps = read_table(manifest, "steps").to_pylist()
     assert [step["step"] for step in steps] == list(range(len(steps)))
     actions = [step["action"] for step in steps]
@@ -134,3 +165,34 @@ def test_options_that_do_not_go_together_are_refused(run, words, reason):
     code, out, err = run("w2", "-o", "o2", *words)
     assert (code, out) == (2, "")
     assert reason in err
+
+
+def test_the_restarts_that_the_docs_say_are_those_of_the_figure():
+    rows = [row.split(",") for row in find_example().read_text(encoding="utf-8").splitlines()[1:]]
+    before = design(Instance.from_pairs((row[0], row[1]) for row in rows), certify=False)
+    changes = [
+        mw.Subscribe("plant1-line1", "plant3/line1/robot/alarm"),
+        mw.Subscribe("plant1-line5", "plant2/line5/oven/energy"),
+        mw.Leave("plant2-line3"),
+    ]
+    mended = mw.replan(before, changes).overlay
+    restarts = count_restarts(before, mended, design(mended.instance, certify=False))
+    page = Path(__file__).parents[2] / "docs" / "replanning.md"
+    said = re.search(
+        r"restarts (\d+) brokers with the mended\s+overlay and (\d+) with one from scratch",
+        page.read_text(encoding="utf-8"),
+    )
+    assert said is not None
+    assert restarts == [int(number) for number in said.groups()]
+
+
+def test_restarts_are_left_out_where_they_would_cost_more_than_the_mending():
+    pairs = [(f"n{i}", "x") for i in range(MOST_TO_DEPLOY + 1)]
+    overlay = design(Instance.from_pairs(pairs), "star", certify=False)
+    assert count_restarts(overlay, overlay) == [None]
+
+
+def test_restarts_are_unknown_where_an_overlay_cannot_be_deployed():
+    instance = Instance.from_pairs([("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")])
+    apart, whole = design(instance, "gpa", max_edges=1), design(instance)
+    assert count_restarts(whole, apart, whole) == [None, 0]

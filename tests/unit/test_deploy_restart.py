@@ -2,7 +2,7 @@
 
 import pytest
 
-from meshwright.deploy import compare_confs, read_conf
+from meshwright.deploy import compare_confs, plan, read_conf, restarts_between
 from tests.deploying import brokers_of, deployed, overlay_of
 
 PAIRS = [(node, "x") for node in "abc"]
@@ -38,6 +38,33 @@ def test_only_brokers_whose_bridges_change_are_restarted(tmp_path):
     more = [*PAIRS, ("a", "y"), ("b", "y")]
     other = deployed(overlay_of(more, CHAIN), tmp_path / "other")
     assert reported(compare_confs(one, other)) == [("restart", "a")]
+
+
+@pytest.mark.parametrize(
+    "pairs", [[*PAIRS, ("a", "y"), ("b", "y")], [("b", "x"), ("c", "x")], PAIRS]
+)
+@pytest.mark.parametrize("links", [CHAIN, [("a", "c"), ("c", "b")]])
+def test_restarts_are_known_from_two_plans_as_from_their_files(tmp_path, pairs, links):
+    nodes = sorted({node for node, _ in pairs})
+    kept = [link for link in links if set(link) <= set(nodes)] or [("b", "c")]
+    overlays = overlay_of(PAIRS, CHAIN), overlay_of(pairs, kept)
+    brokers = {broker.node: broker for broker in brokers_of("abc")}
+    inventories = [[brokers[n] for n in o.instance.node_names] for o in overlays]
+    old, new = (
+        deployed(overlay, tmp_path / str(i), inventory, complete="relay")
+        for i, (overlay, inventory) in enumerate(zip(overlays, inventories, strict=True))
+    )
+    both = zip(overlays, inventories, strict=True)
+    plans = [plan(o, inventory, complete="relay") for o, inventory in both]
+    assert restarts_between(*plans) == compare_confs(old, new).restarted
+
+
+def test_restarts_of_plans_with_users_need_no_passwords(secured, tmp_path):
+    users = {"username": lambda i: f"user-{i}", "password_env": lambda i: "NOT_SET"}
+    more = [*PAIRS, ("a", "y"), ("b", "y")]
+    plans = [plan(overlay_of(p, CHAIN), brokers_of("abc", **users)) for p in (PAIRS, more)]
+    restarted = compare_confs(secured("one"), secured("other", more)).restarted
+    assert restarts_between(*plans) == restarted == ("a",)
 
 
 def test_removed_brokers_stop_first_and_new_ones_start(tmp_path):

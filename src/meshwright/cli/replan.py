@@ -12,6 +12,7 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.cli.options import Job
+    from meshwright.deploy import Plan
     from meshwright.model.instance import Instance
     from meshwright.model.overlay import Overlay
     from meshwright.overlay.replanning import Replan
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_TOPICS = 10  # listed on the terminal; the manifest has all
 PRICE = ("links_without", "max_degree_without")  # what survival costs, found with a fresh design
+MOST_TO_DEPLOY = 20_000  # subscriptions: a second for the trees of all topics, of each overlay
 TAKEN = ("limits", "links", "assume_publishers", "certify_seconds")  # options that go with --from
 
 
@@ -113,21 +115,54 @@ def replan_facts(found: Replan, before: Overlay, fresh: Overlay, start: Path) ->
     old, new = (
         {frozenset(link) for link in overlay.edge_list(names=True)} for overlay in (before, fresh)
     )
+    restarts, fresh_restarts = count_restarts(before, found.overlay, fresh)
     return {
         "from": str(start.absolute()),
         "from_digest": before.digest,
         **found.facts(),
         "changed_subscriptions": found.n_changed,
         "nodes_with_other_links": len(touched & there),
+        "restarts": restarts,
         "unjoined": list(found.unjoined),
         "fresh": {
             "n_edges": fresh.n_edges,
             "max_degree": fresh.max_degree,
             "support": fresh.support,
             "links_that_differ": len(old ^ new),
+            "restarts": fresh_restarts,
             "seconds": round(fresh.seconds, 3),
         },
     }
+
+
+def count_restarts(before: Overlay, *after: Overlay) -> list[int | None]:
+    """Return how many brokers `deploy diff` restarts from one overlay to each of the others.
+
+    None where that is unknown: there are too many subscriptions, or an overlay cannot be deployed.
+    """
+    from meshwright.deploy import restarts_between
+
+    if max(o.instance.n_subscriptions for o in (before, *after)) > MOST_TO_DEPLOY:
+        return [None for _ in after]
+    # Which hosts they are on does not matter, if each broker keeps its own.
+    names = {name for overlay in (before, *after) for name in overlay.instance.node_names}
+    hosts = {name: f"host-{i}" for i, name in enumerate(sorted(names))}
+    old, *new = (_bridges(overlay, hosts) for overlay in (before, *after))
+    return [
+        None if old is None or plan is None else len(restarts_between(old, plan)) for plan in new
+    ]
+
+
+def _bridges(overlay: Overlay, hosts: dict[str, str]) -> Plan | None:
+    """Return what `deploy` plans for an overlay, None if it refuses to."""
+    from meshwright.deploy import Broker, plan
+
+    brokers = [Broker(node, hosts[node], 1883) for node in overlay.instance.node_names]
+    complete = None if overlay.connected else "relay"
+    try:
+        return plan(overlay, brokers, complete=complete, skip_unsupported=True)
+    except InputError:
+        return None
 
 
 def steps_table(found: Replan) -> Any:
@@ -161,12 +196,19 @@ def print_replanned(out: Path, manifest: Manifest) -> None:
         f"links kept {facts['kept']:,}, added {facts['added']:,}, removed {facts['removed']:,}"
         f"{lost}; {facts['nodes_with_other_links']:,} nodes have other links than before"
     )
+    restarts = facts["restarts"]
+    if restarts is not None:
+        show.print_sentence(
+            f"Deployed as bridges, {restarts:,} brokers restart (deploy diff gives the order)"
+        )
     moved = facts["added"] + facts["removed"]
     rows = [
         ("links", manifest["n_edges"], fresh["n_edges"], bounds["edges"]),
         ("maximum degree", manifest["max_degree"], fresh["max_degree"], bounds["max_degree"]),
         ("links to move", moved, fresh["links_that_differ"], None),
     ]
+    if restarts is not None and fresh["restarts"] is not None:
+        rows.append(("brokers to restart", restarts, fresh["restarts"], None))
     show.print_table(("", "mended", "from scratch", "bound"), rows)
     unjoined = facts["unjoined"]
     if unjoined and facts["most_moves"] is not None:

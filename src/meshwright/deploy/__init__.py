@@ -7,6 +7,6 @@ from meshwright.deploy.mosquitto import write_conf
 from meshwright.deploy.plan import Broker, Plan, read_plan
 from meshwright.deploy.planner import plan
 from meshwright.deploy.read import Conf, read_conf
-from meshwright.deploy.restart import Change, Step, compare_confs
+from meshwright.deploy.restart import Change, Step, compare_confs, restarts_between
 from meshwright.deploy.route import Line, Route
 from meshwright.deploy.validate import validate

@@ -9,6 +9,7 @@ broker obeys, or counts one that it does not read, proves nothing.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -107,10 +108,36 @@ def read_conf(path: str | Path) -> Conf:
 
 def read_broker(conf: Path, plan: Plan, node: str) -> BrokerConf:
     """Return what the files of one broker say."""
-    found = BrokerConf()
     directory = conf / plan.directories[node]
     path = directory / LAYOUTS[plan.layout]
-    for number, option, value in _options(path):
+    found = _settings(_options(path, _content(path)), path, plan.layout)
+    files = found.options
+    if plan.layout == "include" and any(broker.username for broker in plan.brokers):
+        files = {"acl_file": "acl", "password_file": "passwd"}  # pieces of an operator's files
+    if "acl_file" in files:
+        found.acl = _acl(directory / files["acl_file"])
+    if "password_file" in files:
+        path = directory / files["password_file"]
+        for number, text in _lines(path, _content(path)):
+            entry = USER.fullmatch(text)
+            if not entry or entry["user"] in found.users:
+                raise InputError(
+                    f"'{path}' line {number} is not a new user, a colon and a hash as "
+                    "mosquitto_passwd writes it. Deploy again."
+                )
+            found.users[entry["user"]] = entry["hash"]
+    return found
+
+
+def read_settings(text: str, name: str, layout: str) -> BrokerConf:
+    """Return what the text of a broker's settings says; `name` is what errors call it."""
+    return _settings(_options(name, text), name, layout)
+
+
+def _settings(lines: Iterable[tuple[int, str, str]], path: Path | str, layout: str) -> BrokerConf:
+    """Return the options and bridges that the lines of a file give."""
+    found = BrokerConf()
+    for number, option, value in lines:
         where = f"'{path}' line {number}"
         if option == "connection":
             if not re.fullmatch(CLIENT_ID, value) or value in (b.name for b in found.bridges):
@@ -130,7 +157,7 @@ def read_broker(conf: Path, plan: Plan, node: str) -> BrokerConf:
             found.bridges[-1].qos.append(int(words[2]))
         else:
             bridge = found.bridges[-1] if found.bridges else None
-            values = (BRIDGE_OPTIONS if bridge else OPTIONS[plan.layout]).get(option)
+            values = (BRIDGE_OPTIONS if bridge else OPTIONS[layout]).get(option)
             if values is None:
                 place = "of a bridge" if bridge else "of a broker"
                 raise InputError(
@@ -146,21 +173,6 @@ def read_broker(conf: Path, plan: Plan, node: str) -> BrokerConf:
             if option in options and option not in REPEATED:
                 raise InputError(f"{where}: {option} is given twice. Deploy again.")
             options[option] = value
-    files = found.options
-    if plan.layout == "include" and any(broker.username for broker in plan.brokers):
-        files = {"acl_file": "acl", "password_file": "passwd"}  # pieces of an operator's files
-    if "acl_file" in files:
-        found.acl = _acl(directory / files["acl_file"])
-    if "password_file" in files:
-        path = directory / files["password_file"]
-        for number, text in _lines(path):
-            entry = USER.fullmatch(text)
-            if not entry or entry["user"] in found.users:
-                raise InputError(
-                    f"'{path}' line {number} is not a new user, a colon and a hash as "
-                    "mosquitto_passwd writes it. Deploy again."
-                )
-            found.users[entry["user"]] = entry["hash"]
     return found
 
 
@@ -168,7 +180,7 @@ def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
     """Return the rights that a file gives: user -> (right, pattern), "" for anonymous clients."""
     found: dict[str, list[tuple[str, str]]] = {}
     user = ""  # rights before any user are those of anonymous clients
-    for number, option, value in _options(path):
+    for number, option, value in _options(path, _content(path)):
         if option == "user":
             user = value
             found.setdefault(user, [])
@@ -183,10 +195,10 @@ def _acl(path: Path) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def _options(path: Path) -> list[tuple[int, str, str]]:
+def _options(path: Path | str, text: str) -> list[tuple[int, str, str]]:
     """Return (line, option, value) of a file of Mosquitto."""
     found = []
-    for number, line in _lines(path):
+    for number, line in _lines(path, text):
         if not LINE.fullmatch(line):
             raise InputError(
                 f"'{path}' line {number}: {line!r} is not an option, one space and a value, and "
@@ -197,12 +209,17 @@ def _options(path: Path) -> list[tuple[int, str, str]]:
     return found
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return the numbered lines of a file that are neither empty nor comments."""
+def _content(path: Path) -> str:
+    """Return the text of a file."""
     try:
-        lines = path.read_bytes().decode().split("\n")  # nothing else ends a line for Mosquitto
+        return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"'{path}' cannot be read ({error}). Deploy again.") from error
+
+
+def _lines(path: Path | str, text: str) -> list[tuple[int, str]]:
+    """Return the numbered lines of a file that are neither empty nor comments."""
+    lines = text.split("\n")  # nothing else ends a line for Mosquitto
     for number, line in enumerate(lines, 1):
         if control := CONTROL.search(line):
             raise InputError(

@@ -8,15 +8,16 @@ started last; a stopped broker closes none.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
 from meshwright.deploy.inventory import is_hash_of
-from meshwright.deploy.plan import Plan
-from meshwright.deploy.read import BrokerConf, Conf, read_conf
+from meshwright.deploy.mosquitto import DEFAULT_LOG, broker_files
+from meshwright.deploy.plan import LAYOUTS, Broker, Plan
+from meshwright.deploy.read import BrokerConf, Conf, read_conf, read_settings
 from meshwright.deploy.validate import Carrier, carried, carriers_of, cycle_findings, grouped
 from meshwright.errors import InputError
 from meshwright.patterns.filters import representative_names
@@ -51,7 +52,7 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
     old, new = (conf if isinstance(conf, Conf) else read_conf(conf) for conf in (before, after))
     _check_comparable(old, new)
     both = [node for node in new.brokers if node in old.brokers]
-    bridges = [n for n in both if _settings(old.brokers[n]) != _settings(new.brokers[n])]
+    bridges = _restarted(old.brokers, new.brokers)
     passwords = {
         bridge.options["remote_username"]: bridge.options.get("remote_password", "")
         for broker in new.brokers.values()
@@ -66,6 +67,30 @@ def compare_confs(before: str | Path | Conf, after: str | Path | Conf) -> Change
         reloaded=tuple(node for node in access if node not in bridges),
         steps=tuple(_steps(old, new, bridges, access)),
     )
+
+
+def restarts_between(before: Plan, after: Plan) -> tuple[str, ...]:
+    """Return the brokers of both plans that have to be restarted, without writing any file.
+
+    They are the `restarted` of `compare_confs` for the files of both plans. Users and certificates
+    are taken to stay as they are.
+    """
+    return tuple(_restarted(_settings_of(before), _settings_of(after)))
+
+
+def _settings_of(plan: Plan) -> dict[str, BrokerConf]:
+    """Return what the settings of each broker would say, without users."""
+    brokers = tuple(Broker(broker.node, broker.host, broker.port) for broker in plan.brokers)
+    files = broker_files(replace(plan, brokers=brokers), {}, DEFAULT_LOG)
+    return {
+        node: read_settings(texts[LAYOUTS[plan.layout]], node, plan.layout)
+        for node, texts in files.items()
+    }
+
+
+def _restarted(old: Mapping[str, BrokerConf], new: Mapping[str, BrokerConf]) -> list[str]:
+    """Return the brokers of both whose mosquitto.conf says something else."""
+    return [n for n in new if n in old and _settings(old[n]) != _settings(new[n])]
 
 
 def start_order(plan: Plan) -> list[str]:
