@@ -15,7 +15,17 @@ RUNNABLE = [
     *PAGES,
     *(
         DOCS / f"{name}.md"
-        for name in ("certificates", "engine", "check-and-export", "routing", "limits", "survive")
+        for name in (
+            "certificates",
+            "engine",
+            "check-and-export",
+            "routing",
+            "limits",
+            "survive",
+            "replanning",
+            "frontier",
+            "publishers",
+        )
     ),
 ]
 BLOCKS = [
