@@ -9,11 +9,16 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from meshwright.cli.design import print_overlay
 from meshwright.content.dataset import load_assignment
 from meshwright.errors import InputError
-from meshwright.overlay.dataset import load_overlay
+from meshwright.model.instance import Instance
+from meshwright.overlay import design
+from meshwright.overlay.dataset import load_overlay, write_overlay
 from meshwright.report import make_report
+from meshwright.report.overlay_facts import certificate
 from meshwright.report.page import number, percent
+from tests.datasets import write_instance
 from tests.e2e.in_process import run_in_process
 from tests.reports import (
     HOSTILE,
@@ -50,6 +55,20 @@ def whole(place):
 @pytest.fixture
 def run(monkeypatch, capsys):
     return partial(run_in_process, monkeypatch, capsys)
+
+
+def test_the_report_and_design_show_the_same_bound_where_exact_proved_it(tmp_path, capsys):
+    # The certificate proves 9 links of 10.
+    wants = ["cde", "adeg", "df", "bcf", "acfg", "aef", "de", "adf"]
+    pairs = [(f"n{i}", topic) for i, topics in enumerate(wants) for topic in topics]
+    overlay = design(Instance.from_pairs(pairs), "exact", certify_seconds=0)
+    proved = overlay.parameters["proved_links"]
+    assert overlay.bounds.edges < proved == overlay.n_edges
+    facts = certificate(overlay)["rows"][0]
+    assert facts == {"measure": "links", "value": proved, "bound": proved, "gap": 0.0}
+    write_instance(overlay.instance, tmp_path / "w")
+    print_overlay(tmp_path / "o", write_overlay(overlay, tmp_path / "o", tmp_path / "w"))
+    assert re.search(rf"^links +{proved} +{proved} +0%", capsys.readouterr().out, re.M)
 
 
 def relayed_and_cut_off(overlay) -> tuple[int, int]:

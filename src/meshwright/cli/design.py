@@ -276,12 +276,14 @@ def print_dependence(manifest: Manifest) -> None:
 
 def print_overlay(out: Path, manifest: Manifest) -> None:
     """Print the measures of an overlay, and bounds that no overlay can beat."""
+    from meshwright.model.overlay import bound_on_links
+
     connected, support, bounds = manifest["connected"], manifest["support"], manifest["bounds"]
     facts = {
         "method": show.with_parameters(manifest["method"], manifest["parameters"]),
         "seconds": f"{manifest['seconds']:.2f}",
     }
-    proved = manifest["parameters"].get("proved_links", 0)
+    links = bound_on_links(bounds["edges"], manifest["parameters"])
     if manifest.rows.get("ring"):
         phases = manifest.rows["fingers"] // manifest.rows["ring"]
         facts["small world"] = f"a ring, and {phases} fingers per node"
@@ -295,7 +297,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     best = min(bounds["support_with_edges"], bounds["support_with_degree"])
     gap = f"{(best - support) / max(best, 1e-12):.1%}"
     rows = [
-        least("links", manifest["n_edges"], max(bounds["edges"], proved)),
+        least("links", manifest["n_edges"], links),
         least("maximum degree", manifest["max_degree"], bounds["max_degree"]),
         ("average degree", f"{manifest['average_degree']:.2f}", "", ""),
         ("support", f"{support:.1%}", f"{best:.1%}", gap),

@@ -213,6 +213,16 @@ class Overlay:
         }
 
 
+def bound_on_links(bound: int, parameters: Mapping[str, Any]) -> int:
+    """Return the links that every complete overlay has: by the certificate, or proved by `exact`.
+
+    `bound` is the certificate's, `parameters` are those of the overlay. `exact` believes a solver,
+    so what it proves is among its parameters and not in the certificate, which `check` recomputes.
+    """
+    proved = parameters.get("proved_links")
+    return max(bound, proved) if isinstance(proved, int) else bound
+
+
 def disconnected_topics(overlay: Overlay) -> list[str]:
     """Return the names of the topics whose subscribers are not all joined, empty if complete."""
     names = overlay.instance.topic_names

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from meshwright.model.instance import Instance, subscribers_of
-from meshwright.model.overlay import Overlay, count_joins, linked_parts
+from meshwright.model.overlay import Overlay, bound_on_links, count_joins, linked_parts
 from meshwright.overlay.dependence import MOST_SUBSCRIPTIONS, Failing, Losses, find_dependence
 from meshwright.overlay.kernels.dependence import count_lost, list_splits
 from meshwright.overlay.methods.baselines import hub
@@ -178,6 +178,7 @@ def certificate(overlay: Overlay) -> dict[str, Any]:
     """
     bounds = overlay.bounds
     complete = bounds if overlay.connected else None
+    links = bound_on_links(complete.edges, overlay.parameters) if complete else None
     best = min(bounds.support_with_edges, bounds.support_with_degree) if bounds else None
     # Both are fractions of the same whole number: a smaller difference is a rounding error.
     gap = max(0.0, round(best - overlay.support, 12)) / best if best else None
@@ -189,7 +190,7 @@ def certificate(overlay: Overlay) -> dict[str, Any]:
         return {name: rounded(fact) for name, fact in facts.items()}
 
     rows = [
-        row("links", overlay.n_edges, complete.edges if complete else None, None),
+        row("links", overlay.n_edges, links, None),
         row("maximum degree", overlay.max_degree, complete.max_degree if complete else None, None),
         row("average degree", overlay.average_degree, None, None),
         row("support", overlay.support, best, gap),
