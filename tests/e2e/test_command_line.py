@@ -226,6 +226,10 @@ def test_the_demo_runs_as_a_process_of_its_own_and_leaves_no_scratch_behind(tmp_
     assert "$ ./meshwright ingest out/company.csv -o out/workload" in done.stdout
     assert "$ ./meshwright stats out/workload" in done.stdout
     assert "  │        └─ office-porto (relay)" in done.stdout
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = readme[readme.index("\noverlay         links") :].split("\n```")[0]
+    printed = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    assert table in printed
     assert "Traceback" not in done.stderr
     instance = Instance.load(tmp_path / "out" / "workload")
     assert instance.n_nodes == 60

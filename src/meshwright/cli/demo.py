@@ -64,15 +64,26 @@ def demo(out: DemoOut = Path("demo"), master: Master = None) -> None:
 def print_comparison(overlays: Mapping[str, Overlay]) -> None:
     """Print the overlays side by side.
 
+    The gap is to the best bound of all, which no complete overlay of this workload can go below.
     The components of a topic can only be joined by nodes that do not want it, its relays.
     """
     from meshwright.model.overlay import disconnected_topics
 
+    bound = max(o.bounds.edges for o in overlays.values() if o.bounds is not None)
     rows = [
-        (name, o.n_edges, o.max_degree, f"{o.support:.1%}", len(disconnected_topics(o)))
+        (
+            name,
+            o.n_edges,
+            f"{o.n_edges / bound - 1:,.0%}" if o.connected else "",
+            o.max_degree,
+            f"{o.support:.1%}",
+            len(disconnected_topics(o)),
+        )
         for name, o in overlays.items()
     ]
-    show.print_table(("overlay", "links", "maximum degree", "support", "topics relayed"), rows)
+    columns = ("overlay", "links", "gap", "maximum degree", "support", "topics relayed")
+    show.print_table(columns, rows)
+    print(f"The gap is to {bound:,} links: every plan that relays nothing is proved to need them.")
     print("Relayed topics cross a node that does not want them; a star's hub relays all.")
 
 
