@@ -1,5 +1,7 @@
 """`refined` and `exact` against the true optimum, and the search's loops against plain Python."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,15 +9,18 @@ from hypothesis import strategies as st
 
 from meshwright.errors import InfeasibleError
 from meshwright.overlay import design
+from meshwright.overlay.bounds import prices
+from meshwright.overlay.greedy.kernels import tuning
 from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels.plan import is_redundant
 from meshwright.overlay.kernels.topic_parts import label_cut_off
 from meshwright.overlay.methods.refined import PlanSearch
+from meshwright.runtime import threads
 from tests.naive.limited import Rules, lacking
 from tests.naive.optimum import best_by_degree, best_by_edges
 from tests.naive.overlays import degrees, tcc
 from tests.property.test_prices import least_for_all
-from tests.strategies import instance_of, interests, rules_for
+from tests.strategies import PLAIN_PYTHON, instance_of, interests, rules_for
 
 SOME = settings(max_examples=60)
 SMALL = interests(5, 5)
@@ -162,3 +167,51 @@ def test_equal_seeds_give_equal_plans_and_others_may_not():
     ]
     assert plans[0] == plans[1]
     assert plans[0] != plans[2]
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_degree": 12}])
+def test_equal_seeds_give_equal_plans_on_any_number_of_threads(monkeypatch, limits):
+    rng = np.random.default_rng(5)
+    n = 30 if PLAIN_PYTHON else 300
+    interest = {v: set(rng.choice(40, 3, replace=False).tolist()) for v in range(n)}
+    instance, pools, plans = instance_of(interest), [], []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers):
+            pools.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(tuning, "FEW_INCIDENCES", 0)  # else one thread is quicker for so few
+    monkeypatch.setattr(prices, "WORTH_THREADS", 0)
+    for count in (1, 2, 4):
+        monkeypatch.setattr(threads, "cpu_count", lambda count=count: count)
+        overlay = design(instance, "refined", rounds=60, **limits)
+        plans.append((overlay.edge_list(), overlay.gains.tolist(), overlay.bounds))
+    assert plans[0] == plans[1] == plans[2]
+    assert PLAIN_PYTHON or 2 in pools  # there are but two parts of 256 nodes
+
+
+def test_progress_says_links_bound_and_gap_or_what_is_missing():
+    interest = {v: {0} for v in range(4)}
+    texts = []
+    for links in ([(0, 1), (2, 3)], [(0, 1), (1, 2), (2, 3), (0, 3)]):
+        search = plan_of(interest, Rules(), links, drop=False)
+        search.run(0, None)
+        texts += [search._how_far(3), search._how_far(0)]
+    assert texts == [
+        "2 links, bound 3, 1 joins missing",
+        "2 links, 1 joins missing",
+        "4 links, bound 3, gap 33%",
+        "4 links",
+    ]
+    rng, said = np.random.default_rng(7), []
+    wants = {v: set(rng.choice(12, 5, replace=False).tolist()) for v in range(14)}
+    design(
+        instance_of(wants),
+        "refined",
+        max_degree=3,
+        rounds=40,
+        on_progress=lambda _, text: said.append(text),
+    )
+    assert {"20 links, bound 19, 1 joins missing", "20 links, bound 19, gap 5%"} <= set(said)

@@ -85,7 +85,7 @@ def refined(
     try:
         least = least_links(instance, target=len(edges))
         if shorter is not None:
-            search.mend(rounds, until, on_progress=on_progress)
+            search.mend(rounds, until, least=least, on_progress=on_progress)
             if search.n_missing or search.n_links >= len(edges):
                 search = PlanSearch(instance, edges, restrictions, seed, search.n_rounds)
         search.run(rounds, until, least=least, on_progress=on_progress)
@@ -197,12 +197,21 @@ class PlanSearch:
         return int(self._search.best[FEWEST])
 
     def mend(
-        self, rounds: int | None, until: float | None, *, on_progress: OnProgress = None
+        self,
+        rounds: int | None,
+        until: float | None,
+        *,
+        least: int = 0,
+        on_progress: OnProgress = None,
     ) -> None:
-        """Search until no join is missing, or no round of the last `MENDING_ROUNDS` helped."""
+        """Search until no join is missing, or no round of the last `MENDING_ROUNDS` helped.
+
+        `least` is what no complete plan goes below, for the progress; it ends nothing.
+        """
         while self.n_missing > 0 and len(self._plan.degree):
             before, last = self.n_missing, self.n_rounds + MENDING_ROUNDS
-            self.run(last if rounds is None else min(last, rounds), until, on_progress=on_progress)
+            end = last if rounds is None else min(last, rounds)
+            self.run(end, until, least=least, until_best=False, on_progress=on_progress)
             if self.n_missing == before or self.n_rounds < last:
                 return
 
@@ -212,6 +221,7 @@ class PlanSearch:
         until: float | None,
         *,
         least: int = 0,
+        until_best: bool = True,
         on_progress: OnProgress = None,
     ) -> None:
         """Search until `rounds` are made, `until` is past, or the plan has but `least` links."""
@@ -221,7 +231,7 @@ class PlanSearch:
         while self.n_rounds < last and len(self._plan.degree):
             begun = time.monotonic()
             is_best = self.n_missing == 0 and self.n_links <= least
-            if is_best or (until is not None and begun >= until):
+            if (is_best and until_best) or (until is not None and begun >= until):
                 return
             end = min(self.n_rounds + batch, last)
             kernel.search_rounds(
@@ -241,10 +251,11 @@ class PlanSearch:
                 on_progress(min(max(end / last, by_time), 1.0), self._how_far(least))
 
     def _how_far(self, least: int) -> str:
+        """Return the links, the bound on them, and the gap, or what is missing to have one."""
+        text = f"{self.n_links:,} links" + (f", bound {least:,}" if least else "")
         if self.n_missing:
-            return f"{self.n_links:,} links, {self.n_missing:,} joins missing"
-        gap = f", bound {least:,} ({self.n_links / least - 1:.0%})" if least else ""
-        return f"{self.n_links:,} links{gap}"
+            return f"{text}, {self.n_missing:,} joins missing"
+        return f"{text}, gap {self.n_links / least - 1:.0%}" if least else text
 
     def links(self) -> Ints:
         """Return the links that topics need, those of most common topics first."""
