@@ -146,9 +146,49 @@ def test_rates_of_publications_that_stay_are_kept():
     assert np.array_equal(made.sizes, [np.nan, 80, np.nan], equal_nan=True)
 
 
+def test_rates_and_sizes_of_new_publications_reach_the_workload():
+    before = design(
+        mw.Instance.from_pairs([("a", "x"), ("b", "y")], publications=[("a", "x", 2.5, 80)]),
+        certify=False,
+    )
+    changes = [
+        mw.Publish("b", "y", rate=4, bytes=20),
+        mw.Join("c", ["x"], publishes=["x", ("y", 0.5), ("z", None, 300)]),
+        mw.Publish("b", "w", 9),
+        mw.Unpublish("b", "w"),  # and its rate is gone with it
+        mw.Publish("b", "w"),
+    ]
+    workload = mw.replan(before, changes).overlay.instance.workload
+    made = workload.publications
+    found = [
+        (workload.node_names[v], workload.topic_names[t], str(rate), str(size))
+        for v, t, rate, size in zip(made.nodes, made.topics, made.rates, made.sizes, strict=True)
+    ]
+    assert found == [
+        ("a", "x", "2.5", "80.0"),
+        ("b", "w", "nan", "nan"),
+        ("b", "y", "4.0", "20.0"),
+        ("c", "x", "nan", "nan"),
+        ("c", "y", "0.5", "nan"),
+        ("c", "z", "nan", "300.0"),
+    ]
+
+
+def test_a_publication_that_goes_and_comes_back_has_its_new_rate():
+    before = mw.Instance.from_pairs([("a", "x")], publications=[("a", "x", 2.5, 80)])
+    after = apply_changes(before, [mw.Unpublish("a", "x"), mw.Publish("a", "x", 3, 90)])
+    assert (after.publications.rates.tolist(), after.publications.sizes.tolist()) == ([3], [90])
+    back = apply_changes(before, [mw.Leave("a"), mw.Join("a", ["x"], publishes=[("x", 1)])])
+    assert back.publications.rates.tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
+        ([mw.Publish("a", "y", -1)], "rates of publications are numbers from 0 to .*; got -1"),
+        ([mw.Publish("a", "y", "often")], "rate and bytes of a publication are numbers"),
+        ([mw.Join("d", publishes=[("y", 1, 2, 3)])], "a publication is "),
+        ([mw.Join("d", publishes=[7])], "names are text and not empty; got 7"),
         ([mw.Join("a")], "node 'a' already exists"),
         ([mw.Leave("z")], "there is no node 'z' among 3; let it join first"),
         ([mw.Leave("a"), mw.Subscribe("a", "x")], "there is no node 'a'"),

@@ -9,14 +9,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress, repeat
-from typing import NamedTuple
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.model.instance import Instance, check_name, row_pointers
-from meshwright.model.names import NumberedNames
+from meshwright.model.instance import Instance, check_name, publication_row, row_pointers
+from meshwright.model.names import NumberedNames, find_name, match_names, merged_names
 from meshwright.model.publications import Publications
 from meshwright.runtime.arrays import Ints, Longs
 
@@ -41,10 +41,12 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """A node publishes one more topic or filter, which may be new."""
+    """A node publishes one more topic or filter, which may be new, so often and so much."""
 
     node: str
     topic: str
+    rate: float | None = None  # messages per second
+    bytes: float | None = None  # the mean size of a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,14 @@ class Unpublish:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A new node, with what it wants and publishes."""
+    """A new node, with what it wants and publishes.
+
+    What it publishes is a topic, or (topic, messages per second), or these and the mean bytes.
+    """
 
     node: str
     topics: Iterable[str] = ()
-    publishes: Iterable[str] = ()
+    publishes: Iterable[str | tuple[Any, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +121,16 @@ def _apply(change: Change, known: _Known, wanted: _Pairs, published: _Pairs) -> 
     match change:
         case Join(node, topics, publishes):
             known.add(node)
-            for pairs, names in ((wanted, topics), (published, publishes)):
+            for names in (topics, publishes):
                 if isinstance(names, str):
                     raise InputError(f"the topics of {node!r} are several names; got {names!r}.")
-                pairs.added[node] = set(names)
+            rows = [
+                (node, *row) if isinstance(row, tuple | list) else (node, row) for row in publishes
+            ]
+            for row in rows:
+                published.tell(row)
+            for pairs, named in ((wanted, topics), (published, [row[1] for row in rows])):
+                pairs.added[node] = set(named)
                 for name in pairs.added[node]:
                     check_name(name)
         case Leave(node) | Crash(node):
@@ -132,9 +143,10 @@ def _apply(change: Change, known: _Known, wanted: _Pairs, published: _Pairs) -> 
         case Unsubscribe(node, topic):
             known.require(node)
             wanted.remove(node, topic, "want")
-        case Publish(node, topic):
+        case Publish(node, topic, rate, size):
             known.require(node)
             published.add(node, topic, "publishes")
+            published.tell((node, topic, rate, size))
         case Unpublish(node, topic):
             known.require(node)
             published.remove(node, topic, "publish")
@@ -184,10 +196,18 @@ class _Pairs:
         self.added: dict[str, set[str]] = {}
         self.removed: dict[str, set[str]] = {}  # topics of before
         self.cleared: set[str] = set()  # nodes without any topic of before
+        self.told: dict[tuple[str, str], tuple[float, float]] = {}  # rate and bytes, NaN: unknown
 
     @property
     def changed(self) -> bool:
-        return bool(self.cleared) or any(map(len, (*self.added.values(), *self.removed.values())))
+        pairs = (*self.added.values(), *self.removed.values(), self.told)
+        return bool(self.cleared) or any(map(len, pairs))
+
+    def tell(self, row: tuple[Any, ...]) -> None:
+        """Note the rate and the mean bytes of (node, topic[, rate[, bytes]]), if one is given."""
+        node, topic, *figures = publication_row(row)
+        if not np.isnan(figures).all():
+            self.told[node, topic] = (figures[0], figures[1])
 
     def slot(self, node: str, topic: str) -> int:
         """Return the slot of a pair among those before, or -1."""
@@ -216,6 +236,7 @@ class _Pairs:
     def remove(self, node: str, topic: str, verb: str) -> None:
         if not self.has(node, topic):
             raise InputError(f"{node!r} does not {verb} {topic!r}.")
+        self.told.pop((node, topic), None)
         if topic in self.added.get(node, ()):
             self.added[node].remove(topic)
         else:
@@ -225,17 +246,12 @@ class _Pairs:
         self.added.pop(node, None)
         self.removed.pop(node, None)
         self.cleared.add(node)
+        self.told = {pair: figures for pair, figures in self.told.items() if pair[0] != node}
 
 
 def _tuple(names: Sequence[str]) -> Sequence[str]:
     """Return names that are quick to read one by one."""
     return names if isinstance(names, tuple | NumberedNames) else tuple(names)
-
-
-def find_name(names: Sequence[str], name: str) -> int:
-    """Return the id of a name among sorted names, or -1."""
-    place = bisect_left(names, name)
-    return place if place < len(names) and names[place] == name else -1
 
 
 class _Rows(NamedTuple):
@@ -265,12 +281,16 @@ def _rebuilt(workload: Instance, known: _Known, wanted: _Pairs, published: _Pair
         now = subscribed.topics if renumber is None else renumber[subscribed.topics]
         return Instance(nodes, topics, subscribed.indptr, now)
     spoken = _spliced(published, places, (nodes, topics), with_source=True)
+    rates, sizes = (np.append(v, np.nan)[spoken.source] for v in (made.rates, made.sizes))
+    for (node, topic), figures in published.told.items():
+        first, last = spoken.indptr[find_name(nodes, node) :][:2]
+        at = first + np.searchsorted(spoken.topics[first:last], find_name(topics, topic))
+        rates[at], sizes[at] = figures
     topics, renumber = _used_names(topics, [subscribed, spoken])
     now_wanted, now_published = (rows.topics for rows in (subscribed, spoken))
     if renumber is not None:
         now_wanted, now_published = renumber[now_wanted], renumber[now_published]
     publishers = np.repeat(np.arange(len(nodes), dtype=np.int32), np.diff(spoken.indptr))
-    rates, sizes = (np.append(v, np.nan)[spoken.source] for v in (made.rates, made.sizes))
     publications = Publications(publishers, now_published, rates, sizes)
     return Instance(nodes, topics, subscribed.indptr, now_wanted, publications)
 
@@ -357,33 +377,3 @@ def _used_names(topics: Sequence[str], rows: Sequence[_Rows]) -> tuple[Sequence[
         return topics, None
     kept = tuple(compress(topics, (~dropped).tolist()))
     return kept, (np.cumsum(~dropped) - 1).astype(np.int32)
-
-
-def merged_names(
-    names: Sequence[str], *, add: Iterable[str], remove: Iterable[str]
-) -> Sequence[str]:
-    """Return sorted names with others added and removed; the same object if nothing changes."""
-    new = {name for name in add if find_name(names, name) < 0}
-    gone = {name for name in remove if find_name(names, name) >= 0}
-    if not new and not gone:
-        return names
-    merged = list(names)
-    for name in gone:
-        merged.pop(bisect_left(merged, name))
-    merged.extend(new)
-    merged.sort()  # quick: all but the new ones are in order
-    return tuple(merged)
-
-
-def match_names(before: Sequence[str], after: Sequence[str]) -> Longs:
-    """Return the id in `after` of each name of `before`, -1 if it is not there.
-
-    Examples
-    --------
-    >>> match_names(["a", "b", "d"], ["b", "c", "d"]).tolist()
-    [-1, 0, 2]
-    """
-    if before is after:
-        return np.arange(len(before), dtype=np.int64)
-    ids = dict(zip(after, range(len(after)), strict=True))
-    return np.fromiter(map(ids.get, before, repeat(-1)), np.int64, len(before))

@@ -154,7 +154,7 @@ class Instance:
         (node, topic), (node, topic, messages per second), or these three and the mean bytes.
         """
         wanted = {_pair(pair) for pair in pairs}
-        made = [_publication(row) for row in publications]
+        made = [publication_row(row) for row in publications]
         named = {name for pair in wanted for name in pair} | {n for row in made for n in row[:2]}
         nodes, topics = set(nodes), set(topics)
         for name in nodes | topics | named:
@@ -302,7 +302,7 @@ def _pair(pair: object) -> tuple[str, str]:
     raise InputError(f"a pair is (node, topic); got {pair!r}.")
 
 
-def _publication(row: Any) -> tuple[str, str, float, float]:
+def publication_row(row: Any) -> tuple[str, str, float, float]:
     """Return a publication as (node, topic, rate, bytes), NaN for what is not given."""
     if not isinstance(row, Sequence) or isinstance(row, str) or not 2 <= len(row) <= 4:
         raise InputError(f"a publication is (node, topic[, rate[, bytes]]); got {row!r}.")

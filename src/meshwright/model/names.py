@@ -1,10 +1,15 @@
 """Names of nodes and topics: sequences that make a Python string only when it is read."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from meshwright.runtime.arrays import Longs
 
 LONGEST_NAME = 65_535  # bytes: what MQTT's length field can say
 CONTROLS = r"[\x00-\x1f\x7f-\x9f]"  # characters that no name holds, as a regular expression
@@ -82,3 +87,39 @@ def names_problem(names: pa.Array) -> str | None:
         before, after = names[at].as_py(), names[at + 1].as_py()
         return f"not sorted and distinct; {after[:60]!r} follows {before[:60]!r}"
     return None
+
+
+def find_name(names: Sequence[str], name: str) -> int:
+    """Return the id of a name among sorted names, or -1."""
+    place = bisect_left(names, name)
+    return place if place < len(names) and names[place] == name else -1
+
+
+def merged_names(
+    names: Sequence[str], *, add: Iterable[str], remove: Iterable[str]
+) -> Sequence[str]:
+    """Return sorted names with others added and removed; the same object if nothing changes."""
+    new = {name for name in add if find_name(names, name) < 0}
+    gone = {name for name in remove if find_name(names, name) >= 0}
+    if not new and not gone:
+        return names
+    merged = list(names)
+    for name in gone:
+        merged.pop(bisect_left(merged, name))
+    merged.extend(new)
+    merged.sort()  # quick: all but the new ones are in order
+    return tuple(merged)
+
+
+def match_names(before: Sequence[str], after: Sequence[str]) -> Longs:
+    """Return the id in `after` of each name of `before`, -1 if it is not there.
+
+    Examples
+    --------
+    >>> match_names(["a", "b", "d"], ["b", "c", "d"]).tolist()
+    [-1, 0, 2]
+    """
+    if before is after:
+        return np.arange(len(before), dtype=np.int64)
+    ids = dict(zip(after, range(len(after)), strict=True))
+    return np.fromiter(map(ids.get, before, repeat(-1)), np.int64, len(before))

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from meshwright.errors import InfeasibleError, InputError
-from meshwright.model.changes import match_names
 from meshwright.model.instance import Instance
+from meshwright.model.names import match_names
 from meshwright.model.small_world import SmallWorld
 from meshwright.overlay.replanning import Link, Replan, next_parameters
 from meshwright.overlay.replanning.matching import check_related, find_changes

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.model.changes import match_names
 from meshwright.model.instance import Instance
 from meshwright.model.interests import Interests, Rows
 from meshwright.model.limits import NO_LIMIT, Limits, Links
+from meshwright.model.names import match_names
 from meshwright.model.overlay import Overlay, count_joins, gains_of
 from meshwright.model.publications import Publications
 from meshwright.overlay import restricted as rules
