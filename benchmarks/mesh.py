@@ -3,6 +3,8 @@
 The link of two agents is measured beside a relay with paho-mqtt in one process and a Mosquitto
 bridge, in the same run: QoS 1, 100 bytes, from a client of one broker to a client of the other.
 ``--link`` leaves out the 60 brokers; ``--faults`` runs 12 brokers with every fault of `lab mesh`.
+``--size`` measures the memory of an agent's process with the log of a large mesh, ``--idle`` the
+processor time of an agent while nothing happens; both say whether that is little enough.
 """
 
 import argparse
@@ -16,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks._mesh_needs import idle, size
 from benchmarks.mqtt_clients import relay_paho
 from meshwright.cli.demo import example_interests
 from meshwright.deploy.lab.processes import free_ports
@@ -199,10 +202,17 @@ def run(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of load on 60 brokers")
     parser.add_argument("--link", action="store_true", help="only two brokers")
     parser.add_argument("--faults", action="store_true", help="only 12 brokers and every fault")
+    parser.add_argument("--size", action="store_true", help="only the memory of a large log")
+    parser.add_argument("--idle", action="store_true", help="only processor time without messages")
     parser.add_argument("--rate", type=float, default=500.0, help="messages a second with faults")
     given = parser.parse_args(arguments)
     start = time.monotonic()
-    if given.faults:
+    if given.size or given.idle:
+        if given.size:
+            size()
+        if given.idle:
+            idle()
+    elif given.faults:
         for words, options in FAULT_RUNS.items():
             print(f"every fault, {words}")
             faults(12, given.rate, **options)
@@ -215,3 +225,5 @@ def run(arguments: list[str]) -> None:
 
 def smoke() -> None:
     link(50)
+    size(20, 50, 200)
+    idle(0.2, 0.0)
