@@ -14,6 +14,7 @@ from meshwright.overlay.greedy.kernels import tuning
 from meshwright.overlay.greedy.rule import Restrictions
 from meshwright.overlay.kernels.plan import is_redundant
 from meshwright.overlay.kernels.topic_parts import label_cut_off
+from meshwright.overlay.methods import refined
 from meshwright.overlay.methods.refined import PlanSearch
 from meshwright.runtime import threads
 from tests.naive.limited import Rules, lacking
@@ -167,6 +168,18 @@ def test_equal_seeds_give_equal_plans_and_others_may_not():
     ]
     assert plans[0] == plans[1]
     assert plans[0] != plans[2]
+
+
+@pytest.mark.parametrize("seed", [0, 4, 7])
+def test_a_plan_that_meets_its_bound_is_the_same_on_fast_and_slow_machines(monkeypatch, seed):
+    rng, plans = np.random.default_rng(seed), []
+    instance = instance_of({v: set(rng.choice(12, 5, replace=False).tolist()) for v in range(14)})
+    for seconds in (1e-9, 100.0):  # a batch is one round, and doubles each time
+        monkeypatch.setattr(refined, "BATCH_SECONDS", seconds)
+        overlay = design(instance, "refined", max_degree=4, rounds=200, certify=False)
+        plans.append((overlay.edge_list(), overlay.parameters["rounds"]))
+    assert plans[0] == plans[1]
+    assert 0 < plans[0][1] < 200
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_degree": 12}])

@@ -25,6 +25,14 @@ class Settings(NamedTuple):
     noise: float  # by how many square roots of itself a gain may seem higher than it is
 
 
+class Batch(NamedTuple):
+    """Rounds that are run in one call."""
+
+    first: int
+    last: int  # the first round that is not run
+    enough: int  # links: with as few, and every topic joined, no further round is run
+
+
 class Search(NamedTuple):
     """What a round works with; everything is cleared when it ends."""
 

@@ -48,15 +48,17 @@ JOIN_COST = 3  # what a missing join counts while plans are mended; a link count
 
 
 @kernel
-def search_rounds(members, plan, search, exclusions, settings, rounds):
-    """Run rounds, numbered from the first to before the last. Writes `plan` and `search`.
+def search_rounds(members, plan, search, exclusions, settings, batch):
+    """Run a batch of rounds; return the first round that was not run. Writes `plan` and `search`.
 
-    `rounds` is both numbers, as (first, last). Return in how many rounds the plan got better.
+    It ends before a round if no join is missing and there are no more than `batch.enough` links:
+    where a batch happens to end must not decide which of equal plans it is.
     """
-    better, (first, last) = 0, rounds
-    for number in range(first, last):
-        better += search_once(members, plan, search, exclusions, settings, number)
-    return better
+    for number in range(batch.first, batch.last):
+        if search.best[FEWEST] == 0 and plan.counts[N_LINKS] <= batch.enough:
+            return number
+        search_once(members, plan, search, exclusions, settings, number)
+    return batch.last
 
 
 @kernel

@@ -36,7 +36,7 @@ from meshwright.overlay.bounds.prices import least_links
 from meshwright.overlay.greedy.key_order import greedy_edges
 from meshwright.overlay.greedy.rule import Restrictions, Rule
 from meshwright.overlay.kernels import neighbourhood as kernel
-from meshwright.overlay.kernels.completion import FEWEST, MISSING, Search, Settings
+from meshwright.overlay.kernels.completion import FEWEST, MISSING, Batch, Search, Settings
 from meshwright.overlay.kernels.plan import N_LINKS, Members, Plan, index_members, link_all
 from meshwright.overlay.kernels.topic_parts import Parts
 from meshwright.runtime.arrays import Ints, Longs
@@ -234,21 +234,20 @@ class PlanSearch:
             if (is_best and until_best) or (until is not None and begun >= until):
                 return
             end = min(self.n_rounds + batch, last)
-            kernel.search_rounds(
+            self.n_rounds = kernel.search_rounds(
                 self._members,
                 self._plan,
                 self._search,
                 self._exclusions,
                 self._settings,
-                (self.n_rounds, end),
+                Batch(self.n_rounds, end, least if until_best else -1),
             )
-            self.n_rounds = end
             took = time.monotonic() - begun
             batch = max(1, batch // 2) if took > 2 * BATCH_SECONDS else batch
             batch = 2 * batch if took < BATCH_SECONDS / 2 else batch
             if on_progress is not None:
                 by_time = (begun - started) / max(until - started, 1e-9) if until else 0.0
-                on_progress(min(max(end / last, by_time), 1.0), self._how_far(least))
+                on_progress(min(max(self.n_rounds / last, by_time), 1.0), self._how_far(least))
 
     def _how_far(self, least: int) -> str:
         """Return the links, the bound on them, and the gap, or what is missing to have one."""
