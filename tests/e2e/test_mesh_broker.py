@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from meshwright.deploy.lab.processes import free_ports
+from meshwright.deploy.lab.processes import LOG, free_ports
 from meshwright.mesh.adapters.adapter import Endpoint, client_id
-from meshwright.mesh.adapters.fetching import fetch
-from meshwright.mesh.adapters.log_connection import LogConnection
+from meshwright.mesh.adapters.fetching import end_session, fetch
+from meshwright.mesh.adapters.log_connection import Known, LogConnection
 from meshwright.mesh.adapters.session import DataSession
 from meshwright.mesh.core.events import (
     Accept,
@@ -257,7 +257,7 @@ def test_what_a_broker_cannot_keep_is_nothing_the_codec_stumbles_over(broker):
 
 
 class Followed(LogConnection):
-    def __init__(self, broker, known=((), None), **options):
+    def __init__(self, broker, known=Known(), **options):  # noqa: B008
         self.events, self.notes, self.kept = [], [], {}
         login = Login("127.0.0.1", broker.port, client_id("m", "edge-1"))
         super().__init__(
@@ -275,6 +275,13 @@ class Followed(LogConnection):
             assert isinstance(event, Wanted)
             found = (set() if event.whole else found - set(event.removed)) | set(event.added)
         return found
+
+    def known(self):
+        """Return what a process that follows would know."""
+        return Known([s for client, s in self.kept.items() if client and s], self.kept.get(""))
+
+    def gaps(self):
+        return [why for what, why in self.notes if what == "log_gaps"]
 
 
 async def stopped(followed, task):
@@ -320,10 +327,85 @@ def test_a_clean_session_ends_also_for_an_agent_that_was_started_again(broker):
         old.subscribe("x/#", 1)
         await until(lambda: followed.wanted() == {"x/#"})
         await stopped(followed, task)
-        states = [state for client, state in followed.kept.items() if client and state]
         old.disconnect()  # while no agent is there
         old.loop_stop()
-        again = Followed(broker, (states, followed.kept.get("")))
+        again = Followed(broker, followed.known())
+        task = asyncio.create_task(again.run())
+        await until(lambda: again.events and again.wanted() == set())
+        await stopped(again, task)
+
+    run(scene())
+
+
+async def gap_in(broker, scene):
+    """Follow clients, miss some lines, and follow again; return the notes of both."""
+    followed = Followed(broker, **scene)
+    task = asyncio.create_task(followed.run())
+    await until(lambda: followed.has_lines)
+    stays = await Client.at(broker, "stays")
+    await stays.subscribe("early", "ended")
+    await until(lambda: followed.wanted() == {"early", "ended"})
+    await stopped(followed, task)
+    # As if the agent had been away for longer than the broker keeps its session.
+    await end_session(followed._endpoint.of("log"))
+    late = await Client.at(broker, "late")
+    await late.subscribe("missed")
+    stays.connection.unsubscribe(["ended"])
+    again = Followed(broker, followed.known(), **scene)
+    task = asyncio.create_task(again.run())
+    await until(lambda: again.gaps() or "missed" in again.wanted())
+    await late.subscribe("later")
+    await until(lambda: "later" in again.wanted())
+    assert again.kept[""].is_settled
+    for each in (stays, late):
+        each.connection.close()
+    await stopped(again, task)
+    assert followed.gaps() == []
+    return again
+
+
+def test_lines_that_the_broker_did_not_keep_for_a_new_process_are_reported(broker):
+    async def scene():
+        again = await gap_in(broker, {})
+        assert len(again.gaps()) == 1
+        assert "until they subscribe again" in again.gaps()[0]
+        assert again.wanted() >= {"early", "ended"}  # in doubt they are kept
+
+    run(scene())
+
+
+def test_lines_that_the_broker_did_not_keep_are_read_from_its_log_file(broker):
+    async def scene():
+        again = await gap_in(broker, {"log_file": broker.place / LOG})
+        assert again.gaps() == []
+        assert again.wanted() == {"early", "missed", "later"}
+
+    run(scene())
+
+
+def test_a_restarted_broker_is_noticed_by_an_agent_that_was_there_and_by_a_new_one(broker):
+    async def scene():
+        followed = Followed(broker)
+        task = asyncio.create_task(followed.run())
+        await until(lambda: followed.has_lines)
+        from paho.mqtt import client as mqtt
+        from paho.mqtt.enums import CallbackAPIVersion
+
+        old = mqtt.Client(CallbackAPIVersion.VERSION2, "old")
+        old.connect("127.0.0.1", broker.port)
+        old.loop_start()
+        old.subscribe("x/#", 1)
+        await until(lambda: followed.wanted() == {"x/#"})
+        await until(lambda: followed.kept[""].uptime)  # its second figure
+        before = followed.known()
+        old.loop_stop()  # it does not connect again
+        await asyncio.to_thread(broker.kill)
+        broker.start()
+        await asyncio.to_thread(broker.wait)
+        await until(lambda: followed.wanted() == set())
+        assert "broker_restarts" in dict(followed.notes)
+        await stopped(followed, task)
+        again = Followed(broker, before)
         task = asyncio.create_task(again.run())
         await until(lambda: again.events and again.wanted() == set())
         await stopped(again, task)

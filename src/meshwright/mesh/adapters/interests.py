@@ -115,6 +115,11 @@ class Interests:
             self.in_doubt[CUT if is_cut else AMBIGUOUS] += 1
 
 
+def is_dated(line: str) -> bool:
+    """Return whether a line of the log has its time in front."""
+    return _TIME.match(line) is not None
+
+
 def without_time(line: str) -> str:
     """Return a line of the log without the time in front."""
     return _TIME.sub("", line, count=1)

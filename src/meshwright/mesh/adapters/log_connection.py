@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import mqtt5
 
@@ -13,6 +12,7 @@ from meshwright.errors import DeployError, InputError
 from meshwright.mesh.adapters.adapter import Endpoint, Teller
 from meshwright.mesh.adapters.fetching import CONNECTIONS, bridge_of, own_bridges
 from meshwright.mesh.adapters.interests import SUBSCRIBED, TOPICS, Interests, without_time
+from meshwright.mesh.adapters.log_file import catch_up, read_log_file
 from meshwright.mesh.adapters.session import FIRST_PAUSE, LAST_PAUSE
 from meshwright.mesh.shell.mqtt import Connection, connect
 from meshwright.workload.sessions import SessionState
@@ -22,8 +22,6 @@ log = logging.getLogger(__name__)
 UPTIME, COUNT = "$SYS/broker/uptime", "$SYS/broker/subscriptions/count"
 KEPT_SECONDS = 20  # that lines wait for an agent that is away: the broker gives them no more
 PROOF_SECONDS = 5.0  # within which the broker must log our own subscription
-SAME_START = 15.0  # seconds by which two readings of a broker's start may differ: 10 s pass
-# between two of its figures, and the last one is retained
 # The last four are Mosquitto's defaults: naming any destination or type switches them off.
 LINES = """\
 log_dest topic
@@ -37,17 +35,32 @@ log_type information
 """
 
 
+class Mark(NamedTuple):
+    """How far the log was followed, in this process or an earlier one."""
+
+    uptime: int | None = None  # the last that the broker told, in seconds
+    is_settled: bool = True  # what was missed before is made up for, or was reported
+
+
+class Known(NamedTuple):
+    """What `remember` was told in an earlier process."""
+
+    states: Sequence[SessionState] = ()
+    mark: Mark | None = None  # None: the log was never followed
+
+
 class LogConnection:
     """Tells the core what clients want.
 
     Parameters
     ----------
     known
-        The state of clients and the time of the broker's start that `remember` was last told.
+        The states of clients and the mark that `remember` was last told.
     remember
-        Keeps the state of a client under its id; None: forget it.
+        Keeps the state of a client under its id, the mark under ""; None: forget it.
     log_file
-        The broker's own log, from which the first start learns what clients wanted before.
+        The broker's own log, from which the first start learns what clients wanted before, and
+        from which lines are made up for that the broker did not keep.
     """
 
     remedy = "add the lines of its mosquitto.conf and send it SIGHUP"
@@ -57,15 +70,15 @@ class LogConnection:
         endpoint: Endpoint,
         deliver: Callable[[Any], None],
         note: Callable[[str, str], None],
-        known: tuple[Iterable[SessionState], float | None],
-        remember: Callable[[str, SessionState | float | None], None],
+        known: Known,
+        remember: Callable[[str, SessionState | Mark | None], None],
         log_file: Path | None = None,
     ) -> None:
         self._endpoint, self._note = endpoint, note
         self._remember = remember
         self.interests = Interests()
-        states, self._started = known
-        self.interests.restore(states)
+        self._mark = known.mark
+        self.interests.restore(known.states)
         self._states = self.interests.states()
         if not self._states and log_file is not None:
             read_log_file(self.interests, log_file)
@@ -75,7 +88,9 @@ class LogConnection:
         self._update: asyncio.Handle | None = None
         self.has_lines = False  # the broker logs subscriptions
         self.n_subscriptions: int | None = None  # as the broker counts them
-        self._gone_at: float | None = None
+        self._log_file = log_file
+        self._held: list[Any] | None = None  # what comes while the log file is read
+        self._catching: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
         """Refuse a broker with bridges of a static deployment."""
@@ -102,19 +117,23 @@ class LogConnection:
                 continue
             pause = FIRST_PAUSE
             self._lost = asyncio.get_running_loop().create_future()
-            if not resumed and self._gone_at is not None:
-                self._missed_lines(time.monotonic() - self._gone_at)
-            names = (*TOPICS[1:], UPTIME, COUNT, CONNECTIONS)
+            self._begin(resumed=resumed)
+            names = (*TOPICS[1:], CONNECTIONS)
+            # The figures come before any line: a restart must not end what lines have told.
+            self._connection.subscribe([_filter(UPTIME), _filter(COUNT)])
             self._connection.subscribe([_filter(SUBSCRIBED)])
             self._connection.subscribe([_filter(name) for name in names])
             proof = asyncio.get_running_loop().call_later(PROOF_SECONDS, self._check_lines)
             await self._lost
             proof.cancel()
-            self._gone_at = time.monotonic()
+            if self._catching is not None:
+                await self._catching
             await asyncio.sleep(pause)
 
     def close(self) -> None:
         """Disconnect."""
+        if self._catching is not None:
+            self._catching.cancel()
         if self._connection is not None:
             self._connection.close()
 
@@ -135,6 +154,14 @@ class LogConnection:
 
     def broker_message(self, packet: Any) -> None:
         """Read a line of the log, or a figure of the broker."""
+        if self._held is None:
+            self._read(packet)
+        else:
+            self._held.append(packet)
+        if int(packet.qos) and self._connection is not None:
+            self._connection.acknowledge(packet.packet_id, int(packet.qos))
+
+    def _read(self, packet: Any) -> None:
         text = packet.payload.decode(errors="replace")
         if packet.topic in TOPICS:
             if packet.topic == SUBSCRIBED and not self.has_lines:
@@ -142,14 +169,14 @@ class LogConnection:
                 log.info("the broker at port %s publishes its log", self._endpoint.login.port)
             if self.interests.read(packet.topic, text):
                 self._soon()
+            elif packet.topic == SUBSCRIBED and self._is_ours(text):
+                self._settle(text)
         elif packet.topic == COUNT and text.isdigit():
             self.n_subscriptions = int(text)
         elif packet.topic == UPTIME:
             self._read_uptime(text)
         elif (bridge := bridge_of(packet.topic)) and text == "1":
             self._note("static_bridges", f"the bridge {bridge} carries messages a second time")
-        if int(packet.qos) and self._connection is not None:
-            self._connection.acknowledge(packet.packet_id, int(packet.qos))
 
     def broker_unreadable(self, packet_id: int | None, qos: int) -> None:
         """Let the broker forget it."""
@@ -197,24 +224,73 @@ class LogConnection:
         self._teller.tell(self.interests.wanted())
 
     def _read_uptime(self, text: str) -> None:
-        """Notice that the broker was started again: its clean sessions are over."""
+        """Notice that the broker was started again: its clean sessions are over.
+
+        Only an uptime that fell proves it. Figures come in order and rise while a broker runs; how
+        much time passed between two of them proves nothing: clocks are set, hosts are suspended,
+        and figures wait while this process is stopped. So a broker that was started again while
+        the agent was away, and has run longer since than before, is not noticed. Clean sessions of
+        its earlier life are kept then until their clients connect again; what was missed is
+        reported as a gap.
+        """
         seconds = text.partition(" ")[0]
         if not seconds.isdigit():
             return
-        started = time.time() - int(seconds)
-        if self._started is not None and started - self._started > SAME_START:
+        mark = self._mark or Mark()
+        if mark.uptime is not None and int(seconds) < mark.uptime:
             self._restarted()
-        elif self._started is not None:
-            return
-        self._started = started
-        self._remember("", started)
+        if mark.uptime != int(seconds):
+            self._keep(mark._replace(uptime=int(seconds)))
 
-    def _missed_lines(self, seconds: float) -> None:
-        """Take note that the broker has not kept lines of the log for this connection."""
-        if seconds < KEPT_SECONDS:  # it would have, if it had not been started again
-            self._restarted()
+    def _keep(self, mark: Mark) -> None:
+        self._mark = mark
+        self._remember("", mark)
+
+    def _begin(self, *, resumed: bool) -> None:
+        """Take note whether the broker has kept what it logged since the last connection."""
+        if self._mark is None:
+            self._keep(Mark())
+        elif not resumed and self._mark.is_settled:
+            self._keep(self._mark._replace(is_settled=False))
+
+    def _is_ours(self, line: str) -> bool:
+        return without_time(line).startswith(f"{self._endpoint.of('log').client_id} ")
+
+    def _settle(self, line: str) -> None:
+        """Make up for lines that are missing before this one, of our own subscription."""
+        if self._mark is None or self._mark.is_settled:
+            return
+        if self._log_file is None:
+            self._report_gap("To learn of them from its log file, set log_file in agent.toml")
+            return
+        self._held = []
+        work = self._catch_up(self._log_file, line)
+        self._catching = asyncio.get_running_loop().create_task(work)
+
+    async def _catch_up(self, path: Path, line: str) -> None:
+        """Read the log file up to a line, then what has come since."""
+        client_id = self._endpoint.of("log").client_id
+        try:
+            self.interests, why = await catch_up(self.interests, path, line, client_id)
+        finally:
+            held, self._held = self._held or (), None
+        if why:
+            self._report_gap(why)
         else:
-            self._note("log_gaps", f"the broker's log was not read for {seconds:.0f} s")
+            self._keep((self._mark or Mark())._replace(is_settled=True))
+            log.info("lines that the broker did not keep were read from '%s'", path)
+        for packet in held:
+            self._read(packet)
+        self._soon()
+
+    def _report_gap(self, remedy: str) -> None:
+        self._keep((self._mark or Mark())._replace(is_settled=True))
+        self._note(
+            "log_gaps",
+            f"the broker kept no lines of its log while the agent was away (it does for "
+            f"{KEPT_SECONDS} s, unless it is started again): clients that subscribed meanwhile get "
+            f"nothing from other brokers until they subscribe again. {remedy}",
+        )
 
     def _restarted(self) -> None:
         self._note("broker_restarts", "the broker was started again")
@@ -222,22 +298,14 @@ class LogConnection:
         self._soon()
 
     def _check_lines(self) -> None:
+        if self._mark is not None and not self._mark.is_settled and self._held is None:
+            self._report_gap("It does not even log that the agent subscribed")
         if not self.has_lines:
             self._note(
                 "brokers_without_log",
                 "the broker does not publish its subscriptions, so no message can be brought to "
                 "it. Add the lines of the agent's mosquitto.conf to its own, and send it SIGHUP",
             )
-
-
-def read_log_file(interests: Interests, path: Path) -> None:
-    """Learn from a broker's log file what its clients want, if it is there."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                interests.log.read(without_time(line.rstrip("\n")))
-    except OSError as error:
-        log.warning("the broker's log '%s' cannot be read: %s", path, error.strerror)
 
 
 def _filter(name: str) -> Any:

@@ -5,31 +5,31 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.mesh.adapters.adapter import ALL, Adapter, Capabilities, Surroundings
-from meshwright.mesh.adapters.log_connection import LINES, LogConnection
+from meshwright.mesh.adapters.log_connection import LINES, Known, LogConnection, Mark
 from meshwright.workload.sessions import SessionState
 
-SESSION, STARTED = "session", "started"  # kinds of records
+SESSION, MARK = "session", "mark"  # kinds of records
 
 
 def follow(around: Surroundings) -> LogConnection:
     """Return what follows the log of a broker."""
     sessions = [SessionState(key[1], *value) for key, value in around.known if key[0] == SESSION]
-    started = next((value[0] for key, value in around.known if key[0] == STARTED), None)
+    marks = [Mark(*value) for key, value in around.known if key[0] == MARK]
+    # Records without a mark are those of an earlier version, which has followed the log, too.
+    mark = marks[0] if marks else Mark() if sessions else None
 
-    def remember(client: str, state: SessionState | float | None) -> None:
-        if isinstance(state, SessionState):
-            around.remember((SESSION, client), tuple(state[1:]))
-        elif state is None:
-            around.remember((SESSION, client), None)
+    def remember(client: str, state: SessionState | Mark | None) -> None:
+        if isinstance(state, Mark):
+            around.remember((MARK,), tuple(state))
         else:
-            around.remember((STARTED,), (state,))
+            around.remember((SESSION, client), tuple(state[1:]) if state is not None else None)
 
     log_file = around.options.get("log_file", "")
     return LogConnection(
         around.endpoint,
         around.deliver,
         around.note,
-        (sessions, started),
+        Known(sessions, mark),
         remember,
         Path(log_file) if log_file else None,
     )
