@@ -8,7 +8,7 @@ import pytest
 from meshwright.deploy.lab.processes import LOG, free_ports
 from meshwright.mesh.adapters.adapter import Endpoint, client_id
 from meshwright.mesh.adapters.fetching import end_session, fetch
-from meshwright.mesh.adapters.log_connection import Known, LogConnection
+from meshwright.mesh.adapters.log_connection import LINES, Known, LogConnection
 from meshwright.mesh.adapters.session import DataSession
 from meshwright.mesh.core.events import (
     Accept,
@@ -381,6 +381,60 @@ def test_lines_that_the_broker_did_not_keep_are_read_from_its_log_file(broker):
         assert again.wanted() == {"early", "missed", "later"}
 
     run(scene())
+
+
+def test_subscriptions_from_before_the_first_start_are_learnt_from_a_log_file_set_later(broker):
+    async def scene():
+        before = await Client.at(broker, "before")
+        await before.subscribe("early")
+        followed = Followed(broker)
+        task = asyncio.create_task(followed.run())
+        await until(lambda: followed.has_lines)
+        await before.subscribe("seen")
+        await until(lambda: followed.wanted() == {"seen"})
+        await stopped(followed, task)
+        again = Followed(broker, followed.known(), log_file=broker.place / LOG)
+        task = asyncio.create_task(again.run())
+        await until(lambda: again.events and again.wanted() == {"early", "seen"})
+        assert again.gaps() == []
+        before.connection.close()
+        await stopped(again, task)
+
+    run(scene())
+
+
+def test_the_broker_counts_what_is_known_and_what_was_missed(tmp_path):
+    """Every two seconds, with sessions of all kinds."""
+    made = LocalBroker(tmp_path / "broker", free_ports(1)[0], log=LINES + "sys_interval 1\n")
+    made.start()
+    made.wait()
+
+    async def scene():
+        early = await Client.at(made, "early")
+        await early.subscribe("a", "b/+", "$SYS/broker/load/#", "$share/g/x")
+        session = await Session(made).opened("x/#", "y", "#")
+        followed = Followed(made, n_own=lambda: session.n_filters)
+        task = asyncio.create_task(followed.run())
+        compared = followed.comparison
+        await until(lambda: followed.n_unknown == 3)  # shared ones are not counted
+        assert "the broker has 12 subscriptions, 9 are known" in dict(followed.notes).popitem()[1]
+        early.connection.close()
+        early = await Client.at(made, "early")
+        await early.subscribe("a", "b/+", "b/+", "$SYS/broker/load/#", "$share/g/x")
+        stays = await Client.at(made, "stays", clean=False, expiry=600)
+        await stays.subscribe("kept", "$SYS/broker/uptime", "#")
+        stays.connection.unsubscribe(["$SYS/broker/uptime", "nothing"])
+        stays.connection.close()
+        await until(lambda: compared._count == compared._then == 9 + 3 + 2)
+        await until(lambda: followed.n_unknown == 0)
+        early.connection.close()
+        await session.closed()
+        await stopped(followed, task)
+
+    try:
+        run(scene())
+    finally:
+        made.kill()
 
 
 def test_a_restarted_broker_is_noticed_by_an_agent_that_was_there_and_by_a_new_one(broker):

@@ -7,8 +7,16 @@ import mqtt5
 import pytest
 
 from meshwright.mesh.adapters.adapter import Endpoint
+from meshwright.mesh.adapters.counting import Comparison
 from meshwright.mesh.adapters.interests import NOTICE, SUBSCRIBED, UNSUBSCRIBED, Interests
-from meshwright.mesh.adapters.log_connection import UPTIME, Known, LogConnection, Mark
+from meshwright.mesh.adapters.log_connection import (
+    COUNT,
+    NAMES,
+    UPTIME,
+    Known,
+    LogConnection,
+    Mark,
+)
 from meshwright.mesh.adapters.log_file import catch_up
 from meshwright.mesh.shell.mqtt import Login
 
@@ -91,6 +99,44 @@ def test_figures_that_are_none_change_nothing():
         followed = Followed().uptime(100).subscriptions()
         followed.say(UPTIME, "soon").say(UPTIME, "").say(UPTIME, "-1 seconds")
         assert followed.wanted() == {"x", "y"}
+
+    run(scene)
+
+
+def compared(*figures):
+    """Return a comparison after figures (uptime and count): (known, counted)."""
+    known, notes = [0], []
+    made = Comparison(lambda: known[0], lambda what, why: notes.append((what, why)))
+    for known[0], counted in figures:
+        made.uptime()
+        if counted is not None:  # the broker tells it only if it changed
+            made.count(counted)
+    made.uptime()
+    return made, notes
+
+
+def test_more_subscriptions_at_two_figures_were_missed_and_are_said_once():
+    made, notes = compared((10, 13), (11, 13), (11, None), (12, 14))
+    assert made.n_unknown == 2
+    assert [what for what, _ in notes] == ["subscriptions_unknown"]
+    assert "the broker has 13 subscriptions, 11 are known: 2 were made" in notes[0][1]
+    assert compared((10, 13), (13, None))[0].n_unknown == 0  # one figure proves nothing
+
+
+def test_fewer_subscriptions_than_known_are_no_finding():
+    assert compared((10, 9), (10, 3), (10, None))[0].n_unknown == 0
+
+
+def test_with_bridges_of_the_broker_nothing_is_compared():
+    def scene():
+        followed = Followed()
+        followed.say("$SYS/broker/connection/to-the-cloud/state", "1")
+        for seconds in (10, 20, 30, 40):
+            followed.uptime(seconds).say(COUNT, "100")
+        assert followed.n_unknown == 0
+        followed.comparison.has_bridges = False
+        followed.uptime(50).uptime(60)
+        assert followed.n_unknown == 100 - len(NAMES)
 
     run(scene)
 

@@ -165,6 +165,10 @@ def print_status(mesh: Path, found: MeshStatus) -> None:
     if found.in_doubt:
         print("\nkept in doubt, as the brokers' logs do not say that they ended")
         show.print_facts(None, found.in_doubt)
+    if found.unknown:
+        print("\nsubscriptions that brokers have and agents do not know: let these clients connect")
+        print("again, or set log_file in agent.toml (runbook: MeshSubscriptionsUnknown)")
+        show.print_facts(None, found.unknown)
     if found.counters:
         print("\ncounted since the processes started")
         show.print_facts(None, found.counters)

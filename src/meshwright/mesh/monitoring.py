@@ -168,6 +168,13 @@ ALERTS = (
         "The agent of {{ $labels.name }} missed lines of its broker's log.",
     ),
     Alert(
+        "MeshSubscriptionsUnknown",
+        "meshwright_subscriptions_unknown > 0",
+        "2m",
+        "warning",
+        "The broker {{ $labels.name }} has {{ $value }} subscriptions that its agent missed.",
+    ),
+    Alert(
         "MeshStrangers",
         f"{_counted('links_refused', 10)} > 5",
         "0m",

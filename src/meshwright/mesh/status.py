@@ -49,6 +49,7 @@ class MeshStatus:
     rows: list[tuple[Any, ...]] = field(default_factory=list)  # of `COLUMNS`
     leaving: list[str] = field(default_factory=list)  # brokers that are being removed
     in_doubt: dict[str, int] = field(default_factory=dict)  # interests that may have ended
+    unknown: dict[str, int] = field(default_factory=dict)  # subscriptions missed, by broker
     counters: dict[str, int] = field(default_factory=dict)
     declared: dict[str, list[str]] = field(default_factory=dict)  # files of interests, by broker
     findings: list[str] = field(default_factory=list)  # what is wrong
@@ -126,6 +127,8 @@ def _add_agent(found: MeshStatus, name: str, said: dict[str, Any], planner_up: b
     found.n_agents_up += 1
     found.n_brokers_up += said["broker_up"]
     found.n_wanted += said["wanted"]
+    if said.get("unknown"):  # agents of an earlier version do not count them
+        found.unknown[name] = said["unknown"]
     if said["declared"] is not None:
         found.declared[name] = said["declared"]
     found.n_taken += said["taken"]

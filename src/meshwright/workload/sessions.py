@@ -73,7 +73,7 @@ class SessionState(NamedTuple):
     version: int | None
     clean: bool | None
     connected: bool
-    filters: tuple[str, ...]
+    filters: tuple[str, ...]  # those of $SYS included
 
 
 @dataclass(slots=True)
@@ -81,6 +81,7 @@ class _Session:
     """What a client wants, and what is known about its session."""
 
     filters: dict[str, None] = field(default_factory=dict)
+    inside: dict[str, None] = field(default_factory=dict)  # of $SYS: no interests
     version: int | None = None  # of the protocol; None if the client's connect line is missing
     clean: bool | None = None  # ends with its connection; None if unknown
     connected: bool = True
@@ -255,6 +256,8 @@ class BrokerLog:
         reason = BRIDGE if is_bridge(client) else INSIDE if topic_of(name) is None else None
         if reason is not None:
             self._left_out[client, name] = reason
+            if reason == INSIDE:
+                self._sessions.setdefault(client, _Session()).inside[name] = None
         elif name:
             self._sessions.setdefault(client, _Session()).filters[name] = None
             if self._ever is not None:
@@ -263,6 +266,8 @@ class BrokerLog:
     def unsubscribe(self, client: str, name: str) -> None:
         """A client no longer wants a filter."""
         session = self._sessions.get(client)
+        if session is not None:
+            session.inside.pop(name, None)
         if session is not None and name in session.filters:
             del session.filters[name]
             self._skip(UNSUBSCRIBED, 1)
@@ -295,6 +300,7 @@ class BrokerLog:
         if session is not None:
             self._skip(reason, len(session.filters))
             session.filters.clear()
+            session.inside.clear()
 
     def _skip(self, reason: str, n: int) -> None:
         if self._ever is None:
@@ -304,21 +310,23 @@ class BrokerLog:
         """Yield what is known of each client, to `restore` it elsewhere."""
         for client, session in self._sessions.items():
             known = session.version, session.clean, session.connected
-            yield SessionState(client, *known, tuple(session.filters))
+            yield SessionState(client, *known, (*session.filters, *session.inside))
 
     def restore(self, state: SessionState) -> None:
         """Begin with what was known of a client."""
         client, version, clean, connected, filters = state
-        self._sessions[client] = _Session(dict.fromkeys(filters), version, clean, connected)
+        inside = dict.fromkeys(name for name in filters if topic_of(name) is None)
+        wanted = dict.fromkeys(name for name in filters if name not in inside)
+        self._sessions[client] = _Session(wanted, inside, version, clean, connected)
 
     def knows(self, client: str) -> bool:
         """Return whether a client has connected or subscribed."""
         return client in self._sessions
 
     def filters(self, client: str) -> list[str]:
-        """Return what a client wants."""
+        """Return what a client has subscribed to, filters of $SYS included."""
         session = self._sessions.get(client)
-        return list(session.filters) if session else []
+        return [*session.filters, *session.inside] if session else []
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield who wants what now."""

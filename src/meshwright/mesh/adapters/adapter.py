@@ -73,6 +73,8 @@ class Surroundings(NamedTuple):
         The agent's directory.
     options
         Of the sections [broker] and [options] of agent.toml.
+    n_own
+        Returns how many filters the agent's data session is subscribed to.
     """
 
     endpoint: Endpoint
@@ -82,10 +84,14 @@ class Surroundings(NamedTuple):
     remember: Callable[[tuple[str, ...], tuple[Any, ...] | None], None]
     place: Path = Path()
     options: Mapping[str, Any] = MappingProxyType({})
+    n_own: Callable[[], int] = lambda: 0
 
 
 class Follower(Protocol):
-    """Tells the core what the clients of a broker want, for as long as it runs."""
+    """Tells the core what the clients of a broker want, for as long as it runs.
+
+    One that can tell how many subscriptions it has missed has an attribute `n_unknown`, too.
+    """
 
     remedy: str  # what to do when it does not know what clients want
 

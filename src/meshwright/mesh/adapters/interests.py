@@ -78,6 +78,15 @@ class Interests:
         """Return who wants what, agents left out."""
         return {(c, name) for c, name in self.log.pairs() if not c.startswith(AGENT)}
 
+    def n_subscriptions(self) -> int:
+        """Return how many subscriptions Mosquitto would count: shared ones it does not."""
+        return sum(
+            not name.startswith("$share/")
+            for state in self.log.state()
+            if not state.client.startswith(AGENT)
+            for name in state.filters
+        )
+
     def wanted(self) -> set[str]:
         """Return the filters that the broker must get from elsewhere."""
         found = (topic_of(name) for _, name in self.pairs())

@@ -10,6 +10,7 @@ import mqtt5
 
 from meshwright.errors import DeployError, InputError
 from meshwright.mesh.adapters.adapter import Endpoint, Teller
+from meshwright.mesh.adapters.counting import Comparison
 from meshwright.mesh.adapters.fetching import CONNECTIONS, bridge_of, own_bridges
 from meshwright.mesh.adapters.interests import SUBSCRIBED, TOPICS, Interests, without_time
 from meshwright.mesh.adapters.log_file import catch_up, read_log_file
@@ -20,6 +21,8 @@ from meshwright.workload.sessions import SessionState
 log = logging.getLogger(__name__)
 
 UPTIME, COUNT = "$SYS/broker/uptime", "$SYS/broker/subscriptions/count"
+BRIDGES = CONNECTIONS.partition("+")[0]
+NAMES = (UPTIME, COUNT, *TOPICS, CONNECTIONS)
 KEPT_SECONDS = 20  # that lines wait for an agent that is away: the broker gives them no more
 PROOF_SECONDS = 5.0  # within which the broker must log our own subscription
 # The last four are Mosquitto's defaults: naming any destination or type switches them off.
@@ -59,8 +62,9 @@ class LogConnection:
     remember
         Keeps the state of a client under its id, the mark under ""; None: forget it.
     log_file
-        The broker's own log, from which the first start learns what clients wanted before, and
-        from which lines are made up for that the broker did not keep.
+        The broker's own log: each process reads there what was missed before, and each gap.
+    n_own
+        Returns how many subscriptions the agent has at the broker over other connections.
     """
 
     remedy = "add the lines of its mosquitto.conf and send it SIGHUP"
@@ -73,6 +77,7 @@ class LogConnection:
         known: Known,
         remember: Callable[[str, SessionState | Mark | None], None],
         log_file: Path | None = None,
+        n_own: Callable[[], int] = lambda: 0,
     ) -> None:
         self._endpoint, self._note = endpoint, note
         self._remember = remember
@@ -87,8 +92,11 @@ class LogConnection:
         self._lost: asyncio.Future[None]
         self._update: asyncio.Handle | None = None
         self.has_lines = False  # the broker logs subscriptions
-        self.n_subscriptions: int | None = None  # as the broker counts them
+        self.comparison = Comparison(
+            lambda: self.interests.n_subscriptions() + len(NAMES) + n_own(), note
+        )
         self._log_file = log_file
+        self._reads_file = log_file is not None  # once in each process, beside gaps
         self._held: list[Any] | None = None  # what comes while the log file is read
         self._catching: asyncio.Task[None] | None = None
 
@@ -118,11 +126,9 @@ class LogConnection:
             pause = FIRST_PAUSE
             self._lost = asyncio.get_running_loop().create_future()
             self._begin(resumed=resumed)
-            names = (*TOPICS[1:], CONNECTIONS)
             # The figures come before any line: a restart must not end what lines have told.
-            self._connection.subscribe([_filter(UPTIME), _filter(COUNT)])
-            self._connection.subscribe([_filter(SUBSCRIBED)])
-            self._connection.subscribe([_filter(name) for name in names])
+            for names in (NAMES[:2], NAMES[2:3], NAMES[3:]):
+                self._connection.subscribe([_filter(name) for name in names])
             proof = asyncio.get_running_loop().call_later(PROOF_SECONDS, self._check_lines)
             await self._lost
             proof.cancel()
@@ -145,6 +151,11 @@ class LogConnection:
     def wanted(self) -> set[str]:
         """Return the filters that clients want."""
         return self.interests.wanted()
+
+    @property
+    def n_unknown(self) -> int:
+        """Subscriptions that the broker has and that were missed, at least."""
+        return self.comparison.n_unknown
 
     def doubts(self) -> dict[str, int]:
         """Return why interests are kept that may be none, and how many."""
@@ -172,10 +183,14 @@ class LogConnection:
             elif packet.topic == SUBSCRIBED and self._is_ours(text):
                 self._settle(text)
         elif packet.topic == COUNT and text.isdigit():
-            self.n_subscriptions = int(text)
+            self.comparison.count(int(text))
         elif packet.topic == UPTIME:
             self._read_uptime(text)
-        elif (bridge := bridge_of(packet.topic)) and text == "1":
+            if not packet.retain:  # a retained figure is older than what is known
+                self.comparison.uptime()
+        elif packet.topic.startswith(BRIDGES):
+            self.comparison.has_bridges = True
+        if (bridge := bridge_of(packet.topic)) and text == "1":
             self._note("static_bridges", f"the bridge {bridge} carries messages a second time")
 
     def broker_unreadable(self, packet_id: int | None, qos: int) -> None:
@@ -248,6 +263,7 @@ class LogConnection:
 
     def _begin(self, *, resumed: bool) -> None:
         """Take note whether the broker has kept what it logged since the last connection."""
+        self.comparison.begin()
         if self._mark is None:
             self._keep(Mark())
         elif not resumed and self._mark.is_settled:
@@ -258,7 +274,8 @@ class LogConnection:
 
     def _settle(self, line: str) -> None:
         """Make up for lines that are missing before this one, of our own subscription."""
-        if self._mark is None or self._mark.is_settled:
+        is_settled = self._mark is None or self._mark.is_settled
+        if is_settled and not self._reads_file:
             return
         if self._log_file is None:
             self._report_gap("To learn of them from its log file, set log_file in agent.toml")
@@ -274,11 +291,15 @@ class LogConnection:
             self.interests, why = await catch_up(self.interests, path, line, client_id)
         finally:
             held, self._held = self._held or (), None
-        if why:
+        self._reads_file = False
+        mark = self._mark or Mark()
+        if not why:
+            self._keep(mark._replace(is_settled=True))
+            log.info("what clients wanted before was read from '%s'", path)
+        elif not mark.is_settled:
             self._report_gap(why)
         else:
-            self._keep((self._mark or Mark())._replace(is_settled=True))
-            log.info("lines that the broker did not keep were read from '%s'", path)
+            log.info(why)
         for packet in held:
             self._read(packet)
         self._soon()
@@ -309,4 +330,5 @@ class LogConnection:
 
 
 def _filter(name: str) -> Any:
-    return mqtt5.TopicFilter(name, max_qos=mqtt5.QoS.EXACTLY_ONCE)
+    # Then only figures from before the subscription say that they are retained.
+    return mqtt5.TopicFilter(name, max_qos=mqtt5.QoS.EXACTLY_ONCE, retain_as_published=False)

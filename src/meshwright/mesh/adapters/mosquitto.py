@@ -32,6 +32,7 @@ def follow(around: Surroundings) -> LogConnection:
         Known(sessions, mark),
         remember,
         Path(log_file) if log_file else None,
+        around.n_own,
     )
 
 

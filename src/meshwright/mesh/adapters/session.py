@@ -126,6 +126,11 @@ class DataSession:
             await self._lost
             await asyncio.sleep(pause)
 
+    @property
+    def n_filters(self) -> int:
+        """Filters that it is subscribed to."""
+        return len(self._numbers)
+
     async def close(self) -> None:
         """Disconnect; the broker keeps the session."""
         for task in list(self._tasks):

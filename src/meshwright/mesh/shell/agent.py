@@ -72,6 +72,7 @@ class AgentRunner(Runner):
             self._remember,
             options.place,
             options.own,
+            lambda: self.data.n_filters,
         )
         self.follower = options.adapter.follow(around)
         super().__init__(options.name, stores)
@@ -141,6 +142,7 @@ class AgentRunner(Runner):
             "declared": None if options.can.live else sorted(wanted),
             "wanted": len(wanted),
             "in_doubt": dict(self.follower.doubts()),
+            "unknown": getattr(self.follower, "n_unknown", 0),
             "taken": self.data.n_in,
             "delivered": self.data.n_out,
             "received": links.data_from.total(),

@@ -75,6 +75,7 @@ def _of_agent(status: dict[str, Any]) -> Iterator[Metric]:
     yield _one("filters_wanted", "Filters that clients want.", status["wanted"])
     doubts = sum(status["in_doubt"].values())
     yield _one("filters_in_doubt", "Of them, those that may have ended.", doubts)
+    yield _one("subscriptions_unknown", "Missed ones that the broker has.", status["unknown"])
     waiting = status["waiting"].items()
     for key, unit in (("messages", "messages"), ("bytes", "bytes")):
         rows = {store: facts[key] for store, facts in waiting}
