@@ -13,7 +13,9 @@ from meshwright.mesh.core import frames, values
 from meshwright.mesh.core.events import PLANNER, LinkLost, LinkUp, Received
 from meshwright.mesh.shell import links
 from meshwright.mesh.shell.codec import FrameError, Reader, decode, encode
-from meshwright.mesh.shell.links import Identity, Links, tls_contexts
+from meshwright.mesh.shell.link import Identity
+from meshwright.mesh.shell.links import Links
+from meshwright.mesh.shell.tls import tls_contexts
 
 ONE = values.Version(1, 7)
 DATA = frames.Data(
@@ -37,9 +39,10 @@ ENTRY = values.Entry(
         values.Health((4,), ((1, 2),)),
     ),
 )
+ENTRY_FRAME = frames.Log((ENTRY,))
 FRAMES = [
     frames.Hello("demo", 3, 1, ONE, 1),
-    frames.Log((ENTRY,)),
+    ENTRY_FRAME,
     DATA,
     frames.Acks(3, 4, 1, (values.MessageId(3, 1, 9),), (), 5),
     frames.Wants(3, True, ("a/#",), ()),
@@ -262,6 +265,125 @@ def test_with_certificates_agents_and_planner_are_linked_and_others_are_not(tmp_
         assert not seen(planner, LinkUp(2))
         assert not seen(planner, LinkUp(3))
         await close(known, unknown, plain, planner)
+
+    run(scene())
+
+
+@pytest.fixture
+def authorities(tmp_path):
+    """Two authorities that know nothing of each other, with a certificate each."""
+    made = []
+    for name in ("ours", "foreign"):
+        (tmp_path / name).mkdir()
+        certificate = make_certificate(tmp_path / name)
+        made.append((certificate, str(Path(certificate).with_name(CERTIFICATES["keyfile"]))))
+    return made
+
+
+def test_a_certificate_of_a_foreign_authority_is_refused_and_its_owner_hears_why(authorities):
+    (ours, our_key), (foreign, foreign_key) = authorities
+    tls = tls_contexts("the planner", ours, ours, our_key)
+    # It trusts the planner's authority, but shows a certificate of its own one.
+    stranger_tls = tls_contexts("a stranger", ours, foreign, foreign_key)
+
+    async def scene():
+        planner = Side(PLANNER, tls=tls)
+        port = await planner.links.listen("127.0.0.1", 0)
+        known, stranger = Side(1, tls=tls), Side(2, tls=stranger_tls)
+        for side in (stranger, known):
+            await side.links.listen("127.0.0.1", 0)
+            side.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await known.until(lambda: seen(planner, LinkUp(1)) and seen(known, LinkUp(PLANNER)))
+        await stranger.until(lambda: stranger.notes)
+        assert {what for what, _ in stranger.notes} == {"links_refused"}
+        assert "may not trust the certificate of this side" in stranger.notes[0][1]
+        assert stranger.events == []
+        assert not seen(planner, LinkUp(2))
+        await close(known, stranger, planner)
+
+    run(scene())
+
+
+def test_a_listener_with_a_certificate_of_a_foreign_authority_is_told_nothing(authorities):
+    (ours, our_key), (foreign, foreign_key) = authorities
+    false_tls = tls_contexts("a false planner", foreign, foreign, foreign_key)
+    tls = tls_contexts("the agent", ours, ours, our_key)
+
+    async def scene():
+        planner, agent = Side(PLANNER, tls=false_tls), Side(1, tls=tls)
+        port = await planner.links.listen("127.0.0.1", 0)
+        await agent.links.listen("127.0.0.1", 0)
+        agent.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await agent.until(lambda: agent.notes)
+        what, why = agent.notes[0]
+        assert what == "links_refused"
+        assert f"the planner at 127.0.0.1:{port} shows no certificate that is trusted here" in why
+        assert "Check ca, cert and key" in why
+        assert agent.events == planner.events == []
+        await close(agent, planner)
+
+    run(scene())
+
+
+def test_a_certificate_for_another_host_is_refused(authorities):
+    (ours, our_key), _ = authorities
+    tls = tls_contexts("the agent", ours, ours, our_key)
+
+    async def scene():
+        planner, agent = Side(PLANNER, tls=tls), Side(1, tls=tls)
+        port = await planner.links.listen("127.0.0.2", 0)
+        await agent.links.listen("127.0.0.1", 0)
+        agent.links.keep({PLANNER: f"127.0.0.2:{port}"})
+        await agent.until(lambda: agent.notes)
+        assert "IP address mismatch" in agent.notes[0][1]
+        assert agent.events == planner.events == []
+        await close(agent, planner)
+
+    run(scene())
+
+
+def test_a_second_agent_of_the_same_number_is_refused_while_the_first_is_alive():
+    async def scene():
+        planner = Side(PLANNER, allowed={1: "edge-1"})
+        port = await planner.links.listen("127.0.0.1", 0)
+        first, copy = Side(1), Side(1)
+        for side in (first, copy):
+            await side.links.listen("127.0.0.1", 0)
+        first.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await first.until(lambda: seen(planner, LinkUp(1)))
+        copy.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await copy.until(lambda: seen(copy, LinkUp(PLANNER)))
+        copy.links.send(PLANNER, DATA)
+        await copy.until(lambda: len(planner.notes) >= 2)  # it tries again, and is refused again
+        assert {what for what, _ in planner.notes} == {"agents_twice"}
+        assert "two agents say that they are edge-1, from 127.0.0.1 port" in planner.notes[0][1]
+        assert planner.links.twins == [planner.notes[-1][1]]
+        first.links.send(PLANNER, ENTRY_FRAME)
+        await first.until(lambda: seen(planner, Received(1, ENTRY_FRAME)))
+        assert not seen(planner, Received(1, DATA))
+        assert not seen(planner, LinkLost(1))
+        await close(first)  # then the other one may take its place
+        await copy.until(lambda: seen(planner, LinkUp(1)) == 2)
+        await close(copy, planner)
+
+    run(scene())
+
+
+def test_an_agent_whose_old_connection_is_dead_is_let_in_again():
+    async def scene():
+        planner = Side(PLANNER)
+        port = await planner.links.listen("127.0.0.1", 0)
+        stopped, again = Side(1), Side(1)
+        stopped.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await stopped.until(lambda: seen(planner, LinkUp(1)))  # it never pings, as if cut off
+        again.links.keep({PLANNER: f"127.0.0.1:{port}"})
+        await again.until(lambda: seen(again, LinkUp(PLANNER)))
+        again.links.send(PLANNER, DATA)
+        await again.until(lambda: seen(planner, Received(1, DATA)))
+        found = [type(event) for event in planner.events]
+        assert found == [LinkUp, LinkLost, LinkUp, Received]
+        assert "agents_twice" not in dict(planner.notes)
+        await close(again, stopped, planner)
 
     run(scene())
 

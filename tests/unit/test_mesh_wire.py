@@ -15,7 +15,8 @@ from meshwright.mesh.core import frames, values
 from meshwright.mesh.core.events import LinkUp, Received
 from meshwright.mesh.shell import codec
 from meshwright.mesh.shell.codec import OLDEST_WIRE, WIRE_VERSION, FrameError, Reader, encode
-from meshwright.mesh.shell.links import Identity, Links
+from meshwright.mesh.shell.link import Identity
+from meshwright.mesh.shell.links import Links
 from meshwright.mesh.shell.wire import VARIABLE, Spoken, spoken_here
 from tests import golden
 from tests.golden.values import said_by

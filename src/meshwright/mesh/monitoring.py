@@ -118,6 +118,13 @@ ALERTS = (
         "A planner gave up because another one took over: two run for one mesh.",
     ),
     Alert(
+        "MeshTwoAgents",
+        f"{_counted('agents_twice', 5)} > 0",
+        "0m",
+        "critical",
+        "{{ $labels.name }} met two agents that say that they are the same one.",
+    ),
+    Alert(
         "MeshDesignFailing",
         f"{_counted('failed_designs', 30)} > 0",
         "0m",

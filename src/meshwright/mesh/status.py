@@ -75,6 +75,7 @@ def mesh_status(place: Path) -> MeshStatus:
     if planner is not None:
         found.n_links_planned = planner["planned_links"]
         found.leaving = planner.get("leaving", [])
+        found.findings += planner.get("twins", [])
     else:
         found.findings.append(
             f"the planner at {config.planner} does not answer; new subscriptions do not work "

@@ -27,7 +27,8 @@ from meshwright.mesh.core.events import (
     SetSubscriptions,
 )
 from meshwright.mesh.core.settings import AgentSettings
-from meshwright.mesh.shell.links import Identity, Links
+from meshwright.mesh.shell.link import Identity
+from meshwright.mesh.shell.links import Links
 from meshwright.mesh.shell.runner import OWN_TOKEN, Runner
 from meshwright.mesh.shell.summaries import EVERY, MOST_EVENTS, Stored, Summary, clipped
 from meshwright.mesh.storage.stores import Stores

@@ -9,12 +9,20 @@ PLANNER, AGENT = "planner", "agent"
 # Events with a rule: from 0 on, because Prometheus sees no increase in a series that just began.
 WATCHED = {
     AGENT: (
-        *("broker_refused", "damaged_bytes", "dropped_journal_full", "dropped_old", "expired"),
+        *(
+            "agents_twice",
+            "broker_refused",
+            "damaged_bytes",
+            "dropped_journal_full",
+            "dropped_old",
+            "expired",
+        ),
         *("journal_failed", "links_lost", "links_refused", "log_gaps", "mailbox_failed"),
-        *("order_given_up", "possibly_doubled", "relayed", "static_bridges", "too_large"),
-        "versions_refused",
+        *("order_given_up", "possibly_doubled", "relayed", "static_bridges"),
+        *("too_large", "versions_refused"),
     ),
     PLANNER: (
+        "agents_twice",
         "failed_designs",
         "links_lost",
         "links_refused",

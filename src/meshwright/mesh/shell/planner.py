@@ -30,9 +30,11 @@ from meshwright.mesh.core.planner import ENTRY, Planner
 from meshwright.mesh.core.settings import PlannerSettings
 from meshwright.mesh.core.values import Entry, Joined, Topology
 from meshwright.mesh.design import Planned, compile_designs, design_topology
-from meshwright.mesh.shell.links import Identity, Links, tls_contexts
+from meshwright.mesh.shell.link import Identity
+from meshwright.mesh.shell.links import Links
 from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.shell.summaries import KEPT_EVENTS, Sightings, Summary
+from meshwright.mesh.shell.tls import tls_contexts
 from meshwright.mesh.shell.wire import spoken_here
 from meshwright.mesh.storage.mesh_log import FILE_SECONDS, MeshLogFiles
 from meshwright.mesh.storage.stores import Stores
@@ -142,6 +144,7 @@ class PlannerRunner(Runner):
             "interests": sum(map(len, planner.log.filters_of.values())),
             "term": planner.term,
             "retired": planner.is_retired,
+            "twins": self.links.twins,
             "designs": self.n_designs,
             "design_seconds": self.design_seconds,
         }

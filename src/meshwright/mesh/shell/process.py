@@ -28,9 +28,10 @@ from meshwright.mesh.config import (
 from meshwright.mesh.core.settings import AgentSettings, Limits
 from meshwright.mesh.shell.agent import AgentOptions, AgentRunner
 from meshwright.mesh.shell.codec import ROOM
-from meshwright.mesh.shell.links import Identity, tls_contexts
+from meshwright.mesh.shell.link import Identity
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.runner import Runner
+from meshwright.mesh.shell.tls import tls_contexts
 from meshwright.mesh.shell.web import Site, read_token, serve
 from meshwright.mesh.shell.wire import spoken_here
 from meshwright.mesh.units import unit_name, write_unit
