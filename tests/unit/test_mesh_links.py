@@ -342,11 +342,17 @@ def test_a_certificate_for_another_host_is_refused(authorities):
     run(scene())
 
 
-def test_a_second_agent_of_the_same_number_is_refused_while_the_first_is_alive():
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_a_second_agent_of_the_same_number_is_refused_while_the_first_is_alive(
+    is_secure, authorities
+):
+    (ours, our_key), _ = authorities
+    tls = tls_contexts("both", ours, ours, our_key) if is_secure else (None, None)
+
     async def scene():
-        planner = Side(PLANNER, allowed={1: "edge-1"})
+        planner = Side(PLANNER, allowed={1: "edge-1"}, tls=tls)
         port = await planner.links.listen("127.0.0.1", 0)
-        first, copy = Side(1), Side(1)
+        first, copy = Side(1, tls=tls), Side(1, tls=tls)
         for side in (first, copy):
             await side.links.listen("127.0.0.1", 0)
         first.links.keep({PLANNER: f"127.0.0.1:{port}"})

@@ -6,7 +6,7 @@ import time
 import mqtt5
 import pytest
 
-from meshwright.mesh.adapters.adapter import Endpoint
+from meshwright.mesh.adapters.adapter import Endpoint, Surroundings
 from meshwright.mesh.adapters.counting import Comparison
 from meshwright.mesh.adapters.interests import NOTICE, SUBSCRIBED, UNSUBSCRIBED, Interests
 from meshwright.mesh.adapters.log_connection import (
@@ -18,7 +18,10 @@ from meshwright.mesh.adapters.log_connection import (
     Mark,
 )
 from meshwright.mesh.adapters.log_file import catch_up
+from meshwright.mesh.adapters.mosquitto import MOSQUITTO
 from meshwright.mesh.shell.mqtt import Login
+from meshwright.mesh.storage.packing import pack, unpack
+from meshwright.workload.sessions import SessionState
 
 AGENT_ID = "meshwright-agent.m.edge-1.log"
 CLEAN = "New client connected from 127.0.0.1:4 as clean (p2, c1, k60)."
@@ -137,6 +140,29 @@ def test_with_bridges_of_the_broker_nothing_is_compared():
         followed.comparison.has_bridges = False
         followed.uptime(50).uptime(60)
         assert followed.n_unknown == 100 - len(NAMES)
+
+    run(scene)
+
+
+def test_records_of_an_agent_and_of_one_before_marks_are_understood():
+    def scene():
+        kept = {}
+        around = Surroundings(Endpoint(Login("", 1, "agent"), 1), print, print, (), print)
+
+        def follow_with(records):
+            return MOSQUITTO.follow(around._replace(known=records, remember=kept.__setitem__))
+
+        first = follow_with(())
+        assert first._mark is None
+        first._keep(Mark(7, is_settled=False))
+        first._remember("a b", SessionState("a b", 4, True, True, ("x", "$SYS/#")))
+        again = follow_with([(key, unpack(pack(value))) for key, value in kept.items()])
+        assert again._mark == Mark(7, is_settled=False)
+        assert again.wanted() == {"x"}
+        assert again.interests.n_subscriptions() == 2
+        old = follow_with([(("started",), (1e9,)), (("session", "c"), (5, None, True, ("y",)))])
+        assert old._mark == Mark()  # it has followed the log
+        assert old.wanted() == {"y"}
 
     run(scene)
 

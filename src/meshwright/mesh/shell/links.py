@@ -125,7 +125,7 @@ class Links:
 
     def refuse(self, peer: int, link: Link, old: Link) -> None:
         """Refuse a connection whose peer is a second one, and say so."""
-        name = self.allowed[peer] if self.allowed else _named(peer)
+        name = (self.allowed or {}).get(peer) or _named(peer)
         why = (
             f"two agents say that they are {name}, from {old.address} and {link.address}: stop "
             "one of them. The later one is refused. Was a directory copied?"
