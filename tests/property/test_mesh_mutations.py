@@ -8,6 +8,7 @@ from meshwright.mesh.core.events import PLANNER
 from meshwright.mesh.core.farewell import Farewell
 from meshwright.mesh.core.frames import Drained
 from meshwright.mesh.core.origin import Origin
+from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.receiver import Receiver
 from meshwright.mesh.core.values import Message
@@ -114,6 +115,13 @@ def test_a_broker_that_leaves_before_all_is_sent_loses_messages(monkeypatch):
 def test_a_broker_that_nobody_takes_out_is_noticed(monkeypatch):
     monkeypatch.setattr(Farewell, "tell", lambda self: None)
     assert "still counts" in first_violation(REMOVALS)
+
+
+def test_forgetting_what_changed_during_a_slow_design_leaves_relays(monkeypatch):
+    forgetful = property(lambda self: False, lambda self, waits: None)
+    monkeypatch.setattr(Planner, "_design_waits", forgetful, raising=False)
+    found = [v.text for seed in (42, 62) for v in run_scenario(seed).violations]
+    assert [text.partition(":")[0] for text in found] == ["unplanned", "unplanned"]
 
 
 class Blocking(Agent):

@@ -192,3 +192,75 @@ def test_a_broker_whose_number_was_changed_by_hand_keeps_the_old_one_and_is_said
     words = "'b' is number 1 in the log and 5 in mesh.toml"
     assert ev.Note("members_in_conflict", words) in driver.done
     assert PLANNER not in driver.planner.log.joined
+
+
+def designs(driver):
+    return [action for action in driver.done if isinstance(action, ev.Design)]
+
+
+def want(driver, node, *patterns):
+    driver.tell(ev.Received(node, Wants(node, False, patterns, ())))
+
+
+def test_what_changes_during_a_slow_design_is_designed_for_after_it():
+    driver = running()
+    want(driver, 1, "x")
+    driver.run(10.0)
+    (slow,) = designs(driver)
+    want(driver, 0, "x")
+    driver.run(20.0)
+    assert designs(driver) == [slow]
+    driver.tell(ev.Designed(slow.token, None))
+    driver.run(3.0)
+    last = designs(driver)[-1]
+    assert last.interests == ((0, ("x",)), (1, ("x",)))
+    driver.tell(ev.Designed(last.token, None))
+    driver.run(60.0)
+    assert designs(driver) == [slow, last]  # nothing has changed since
+
+
+def test_a_replan_during_a_slow_design_follows_it_and_is_from_scratch():
+    driver = running()
+    driver.run(10.0)
+    (slow,) = designs(driver)
+    driver.tell(ev.Replan())
+    driver.run(20.0)
+    driver.tell(ev.Designed(slow.token, None))
+    driver.run(3.0)
+    assert [design.fresh for design in designs(driver)] == [False, True]
+
+
+def back(first):
+    """Start a planner from the files of one that was killed, with the same agents."""
+    driver = Driver(TWO, first.stored())
+    for node in (0, 1):
+        driver.greet(node, first.planner.log.newest, first.planner.term)
+    return driver
+
+
+def test_a_replan_is_not_forgotten_by_a_planner_that_still_listens():
+    first = running()
+    first.run(10.0)
+    second = Driver(TWO, first.stored())
+    second.tell(ev.Replan())
+    second.run(0.5)
+    assert designs(second) == []
+    second.run(3.0)
+    assert [design.fresh for design in designs(second)] == [True]
+
+
+def test_what_changed_before_a_planner_stopped_is_designed_for_when_it_is_back():
+    first = running()
+    first.run(10.0)
+    want(first, 1, "x")
+    first.run(1.0)
+    assert len(designs(first)) == 1  # for the first entry; the one for "x" is under way
+    second = back(first)
+    second.run(8.0)
+    (design,) = designs(second)
+    assert design.interests == ((0, ()), (1, ("x",)))
+    assert second.planner.log.shape.topology.edges == ((0, 1),)
+    second.tell(ev.Designed(design.token, Topology("tree", ((0, 1),), ring=(0, 1))))
+    third = back(second)
+    third.run(30.0)
+    assert designs(third) == []  # all is as designed

@@ -47,6 +47,7 @@ from meshwright.mesh.core.values import (
 )
 
 ENTRY, TERM = "entry", "term"
+DESIGNED_FOR = (Interests, Joined, Health, Leaving, Left, Snapshot)  # what calls for a design
 
 
 class Planner:
@@ -76,7 +77,7 @@ class Planner:
         self._restoring = Restoring(settings, self.out)
         self._changes: dict[int, tuple[set[str], set[str]]] = {}  # wished, not appended
         self._design_token = 0
-        self._design_wish: float | None = None  # when a design is due
+        self._design_waits = False  # whether one is due that could not begin yet
         self._designed_at = -1e9
         self._fresh = False  # whether the next design is one from scratch
 
@@ -139,6 +140,7 @@ class Planner:
         if not self.log.entries:
             brokers = self._members.brokers
             self._append([Snapshot(brokers, NO_TOPOLOGY, Health((), ()), ())])
+        if self._design_waits or self._is_undesigned():
             self._want_design(self.out.now + self._settings.design_after)
         self._follow_members()
         self._append_wishes()
@@ -166,8 +168,7 @@ class Planner:
         """Append an entry; tell everybody when it is on disk."""
         version = Version(self.term, self.log.newest.number + 1)
         self._apply(Entry(version, tuple(changes)))
-        kinds = Interests | Joined | Health | Leaving | Left
-        if any(isinstance(change, kinds) for change in changes):
+        if any(isinstance(change, DESIGNED_FOR) for change in changes):
             self._want_design(self.out.now + self._settings.design_after)
 
     def _apply(self, entry: Entry) -> None:
@@ -321,12 +322,13 @@ class Planner:
     # --- designs ---
 
     def _want_design(self, at: float) -> None:
-        soonest = self._designed_at + self._settings.design_every
-        self._design_wish = max(at, soonest)
-        self.out.wake("design", self._design_wish)
+        self._design_waits = False
+        self.out.wake("design", max(at, self._designed_at + self._settings.design_every))
 
     def _design(self) -> None:
         if self._design_token or not self._active:
+            # A slow design was made for what was wanted when it began: the next one follows it.
+            self._design_waits = True
             return
         self._design_token = self.out.token()
         self._designed_at = self.out.now
@@ -341,10 +343,21 @@ class Planner:
         interests = tuple((node, tuple(sorted(log.filters_of.get(node, ())))) for node in nodes)
         return Design(token, nodes, interests, health.down, log.shape.topology, fresh)
 
+    def _is_undesigned(self) -> bool:
+        """Return whether an earlier life appended what it could not have designed for any more."""
+        for entry in reversed(self.log.entries):
+            if any(isinstance(change, DESIGNED_FOR) for change in entry.changes):
+                return True
+            if any(isinstance(change, Linked) for change in entry.changes):
+                return False
+        return False
+
     def _take_design(self, token: int, topology: Topology | None) -> None:
         if token != self._design_token:
             return
         self._design_token = 0
+        if self._design_waits:
+            self._want_design(self.out.now)
         log = self.log
         if topology is None or not self._active:
             return

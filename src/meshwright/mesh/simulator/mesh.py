@@ -1,5 +1,6 @@
 """A whole mesh in virtual time: brokers, agents, the planner, and what befalls them."""
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from meshwright.mesh.simulator.disk import Disk
 from meshwright.mesh.simulator.network import Network, pair_of
 
 MESH = "simulated"
+SLOW_DESIGNS = 0.15  # of all; clients go on subscribing while one is made
+SLOW_SECONDS = (3.0, 12.0)
 Designer = Callable[[ev.Design], Topology | None]
 
 
@@ -52,6 +55,8 @@ class Mesh:
         self.clock = Clock(seed)
         self.options = options
         self._designer = designer
+        # Drawn apart, so that seeds keep the other delays that made them known.
+        self._slowness = random.Random(f"slow designs {seed}")
         self._agent_class = agent_class
         self.network = Network(self.clock, self.tell, options.room)
         self.brokers = [
@@ -225,9 +230,10 @@ class Mesh:
             case ev.Design(token):
                 teller = self._teller(node)
                 topology = self._designer(action)
-                self.clock.after(
-                    self.clock.delay(0.05, 0.5), lambda: teller(ev.Designed(token, topology))
-                )
+                pause = self.clock.delay(0.05, 0.5)
+                if self._slowness.random() < SLOW_DESIGNS:
+                    pause = self._slowness.uniform(*SLOW_SECONDS)
+                self.clock.after(pause, lambda: teller(ev.Designed(token, topology)))
             case ev.Fetch(token, filters):
                 teller = self._teller(node)
                 found = self.brokers[node].fetch(filters)

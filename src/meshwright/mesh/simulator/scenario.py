@@ -9,6 +9,7 @@ from meshwright.mesh.core.events import PLANNER, Replan
 from meshwright.mesh.core.settings import Limits
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.simulator.design import draw_design
+from meshwright.mesh.simulator.ending import left_over
 from meshwright.mesh.simulator.mesh import Mesh, Options
 from meshwright.mesh.simulator.oracle import (
     FOREVER,
@@ -122,7 +123,8 @@ class Scenario:
             self._lose_planner(self._others.uniform(BEGIN, END))
         mesh.clock.run(QUIET)
         history = self._history()
-        return Result(self._seed, [*Oracle(history).violations(), *self._left()], history, mesh)
+        found = [*Oracle(history).violations(), *left_over(mesh, self._gone(), self._since)]
+        return Result(self._seed, found, history, mesh)
 
     def _lose_planner(self, start: float) -> None:
         """Lose the planner's files, and let it collect the log from the agents."""
@@ -336,24 +338,6 @@ class Scenario:
             tuple(self._members.values()),
             self.mesh.notes["dropped_journal_full"] * (len(self.mesh.brokers) - 1),
         )
-
-    def _left(self) -> list[Violation]:
-        """Return where agents disagree, and what they hold though all has been calm for long."""
-        found = []
-        if self.mesh.notes["bad_hop"]:
-            found.append(Violation(1, "route: agents disagree about a hop of a message"))
-        gone = self._gone()
-        if self.mesh.notes["failures"]:
-            found.append(Violation(6, "the planner gave up"))
-        for node, part in sorted(self.mesh.parts.items()):
-            if node in gone:
-                found.append(Violation(1, f"agent {node} has not left"))
-            if left := gone & part.log.joined.keys():
-                found.append(Violation(1, f"{node} still counts {sorted(left)}"))
-            if isinstance(part, Agent) and (part.origin.pending or part.receiver.held):
-                kept = f"{len(part.origin.pending)} sent, {len(part.receiver.held)} received"
-                found.append(Violation(1, f"agent {node} still holds messages: {kept}"))
-        return found
 
 
 def run_scenario(seed: int, plan: Plan = ANY, agent_class: type[Agent] = Agent) -> Result:
