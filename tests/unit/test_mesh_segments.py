@@ -133,6 +133,56 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     assert content(tmp_path) == {b"a": b"1", b"c": b"2"}
 
 
+def refuses(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_takes_no_new_file_refuses_a_write_and_takes_it_later(tmp_path, monkeypatch):
+    with Segments(tmp_path, segment_bytes=10) as opened:
+        opened.write({b"a": b"x" * 20})  # the next one needs a new segment
+        monkeypatch.setattr(os, "open", refuses)
+        for _ in range(2):
+            with pytest.raises(FullError, match="cannot be written: No space left on device"):
+                opened.write({b"b": b"1"})
+        monkeypatch.undo()
+        assert dict(opened.items()) == {b"a": b"x" * 20}
+        opened.write({b"c": b"2"})
+    assert content(tmp_path) == {b"a": b"x" * 20, b"c": b"2"}
+
+
+def test_a_disk_that_does_not_even_cut_off_half_a_write_gets_a_new_file(tmp_path, monkeypatch):
+    real = os.write
+
+    def some_then_broken(descriptor, data):
+        if len(data) > 20:
+            return real(descriptor, data[:20])
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Segments(tmp_path) as opened:
+        opened.write({b"a": b"1"})
+        monkeypatch.setattr(os, "write", some_then_broken)
+        monkeypatch.setattr(os, "ftruncate", refuses)
+        with pytest.raises(FullError, match="cannot be written: Input/output error"):
+            opened.write({b"b": b"x" * 50})
+        monkeypatch.undo()
+        opened.write({b"c": b"2"})
+        assert dict(opened.items()) == {b"a": b"1", b"c": b"2"}
+    with Segments(tmp_path) as again:
+        assert dict(again.items()) == {b"a": b"1", b"c": b"2"}
+        assert again.damage == (60, 0)  # three times 20 bytes of the one that was refused
+
+
+def test_old_segments_that_cannot_be_deleted_are_deleted_later(tmp_path, monkeypatch):
+    with Segments(tmp_path, segment_bytes=10) as opened:
+        opened.write({b"a": b"x" * 20})
+        monkeypatch.setattr(type(tmp_path), "unlink", refuses)
+        opened.write({b"a": b"y" * 20})
+        monkeypatch.undo()
+        opened.write({b"b": b"1"})
+        assert not (tmp_path / "1.seg").exists()
+    assert content(tmp_path) == {b"a": b"y" * 20, b"b": b"1"}
+
+
 def test_a_directory_is_open_in_one_process_at_a_time(tmp_path):
     with Segments(tmp_path), pytest.raises(InputError, match="is in use by another process"):
         Segments(tmp_path)

@@ -12,6 +12,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -82,6 +83,7 @@ class Segments:
         self._index: dict[bytes, _Place] = {}
         self.valid_bytes = 0  # that valid records take
         self._file = -1
+        self._is_torn = False  # whether the last segment may end with half of an entry
         place.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(place)
         try:
@@ -160,20 +162,27 @@ class Segments:
 
     def _append(self, data: bytes) -> _Place:
         """Write to the last segment, or leave it as it was; return where the data is."""
-        last = max(self._segments)
-        if self._segments[last].size >= self._segment_bytes:
-            last = self._begin(last + 1)
-        segment, done = self._segments[last], 0
+        last, done = max(self._segments), 0
         try:
+            if self._is_torn or self._segments[last].size >= self._segment_bytes:
+                last = self._begin(last + 1)
+            segment = self._segments[last]
             while done < len(data):
                 done += os.write(self._file, data[done:])
             if self._fsync:
                 os.fdatasync(self._file)
         except OSError as error:
-            os.ftruncate(self._file, segment.size)
+            self._cut(self._segments[last].size)
             raise FullError(f"'{self.place}' cannot be written: {error.strerror}") from error
         segment.size += len(data)
         return _Place(last, segment.size - len(data), len(data))
+
+    def _cut(self, size: int) -> None:
+        """Leave the last segment as it was; where the disk refuses even that, write to another."""
+        try:
+            os.ftruncate(self._file, size)
+        except OSError:
+            self._is_torn = True
 
     def _note(self, key: bytes, place: _Place | None) -> None:
         """Keep the books: an entry of a key was written or read."""
@@ -204,9 +213,9 @@ class Segments:
             try:
                 for key in list(self._segments[oldest].keys):
                     self._note(key, self._append(_encode(key, self.get(key))))
-            except FullError:
+                self._path(oldest).unlink()
+            except (FullError, OSError):
                 return  # both copies are the same; the next write tries again
-            self._path(oldest).unlink()
             del self._segments[oldest]
 
     def _recover(self) -> Damage:
@@ -235,10 +244,11 @@ class Segments:
     def _begin(self, number: int) -> int:
         """Make a segment the last one, to which entries are appended."""
         opened = os.open(self._path(number), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = opened
+        before, self._file, self._is_torn = self._file, opened, False
         self._segments.setdefault(number, _Segment())
+        if before >= 0:
+            with suppress(OSError):  # all that counts was written, and is what the index says
+                os.close(before)
         return number
 
     def _path(self, number: int) -> Path:
