@@ -8,8 +8,11 @@ import pytest
 
 from meshwright.errors import InputError
 from meshwright.mesh.config import Member, MeshConfig
+from meshwright.mesh.core.events import JOURNAL, MAILBOX, STATE
 from meshwright.mesh.init import InitRequest, init
 from meshwright.mesh.monitoring import ALERTS, write_monitoring
+from meshwright.mesh.shell.agent import ADAPTER
+from meshwright.mesh.shell.metrics import AGENT, PLANNER, WATCHED
 
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 HOSTILE = ('say "hi" \\ {{ $labels }}', "<script>alert(1)</script>", "مرحبا: - [x]", "x" * 300)
@@ -41,6 +44,15 @@ def test_every_alert_is_in_the_runbook_and_the_other_way_round():
 def test_the_runbook_says_which_alerts_are_critical():
     critical = {name for name, text in explained().items() if text.startswith("*critical.*")}
     assert critical == {alert.name for alert in ALERTS if alert.severity == "critical"}
+
+
+def test_a_disk_that_refuses_records_of_any_store_is_an_alert_and_explained():
+    (alert,) = (alert for alert in ALERTS if alert.name == "MeshDiskFailing")
+    for store in (STATE, JOURNAL, MAILBOX, ADAPTER):
+        assert f"{store}_failed" in WATCHED[AGENT]
+        assert re.search(rf"\b{store}_failed\b", alert.expression)
+        assert f"`{store}_failed`" in explained()[alert.name]
+    assert f"{STATE}_failed" in WATCHED[PLANNER]
 
 
 def test_every_target_has_a_line_and_hostile_names_stay_inside_their_quotes(written):

@@ -14,6 +14,7 @@ from meshwright.mesh.dashboard import dashboard
 PLACE = "monitoring"  # beside the brokers' directories
 SCRAPE_FILE, ALERT_FILE, DASHBOARD_FILE = "prometheus.yml", "alerts.yml", "dashboard.json"
 SCRAPE_SECONDS = 15
+DISK = "state_failed|journal_failed|mailbox_failed|adapter_failed|log_not_written"
 LOST = "dropped_journal_full|dropped_old|too_large|broker_refused"
 FULL = 0.8  # of a limit: time is left to act
 
@@ -154,8 +155,7 @@ ALERTS = (
     ),
     Alert(
         "MeshDiskFailing",
-        f"{_counted('journal_failed|mailbox_failed|log_not_written', 5)} > 0 or "
-        'meshwright_events_total{kind="damaged_bytes"} > 0',
+        f'{_counted(DISK, 5)} > 0 or meshwright_events_total{{kind="damaged_bytes"}} > 0',
         "0m",
         "critical",
         "{{ $labels.name }} cannot write its files, or found damage: {{ $labels.kind }}.",

@@ -29,9 +29,9 @@ from meshwright.mesh.core.events import (
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.shell.link import Identity
 from meshwright.mesh.shell.links import Links
-from meshwright.mesh.shell.runner import OWN_TOKEN, Runner
+from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.shell.summaries import EVERY, MOST_EVENTS, Stored, Summary, clipped
-from meshwright.mesh.storage.stores import Stores
+from meshwright.mesh.storage.stores import OWN_TOKEN, Stores
 
 ADAPTER = "adapter"  # the store of what the adapter has to remember
 

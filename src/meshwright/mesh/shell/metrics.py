@@ -9,16 +9,10 @@ PLANNER, AGENT = "planner", "agent"
 # Events with a rule: from 0 on, because Prometheus sees no increase in a series that just began.
 WATCHED = {
     AGENT: (
-        *(
-            "agents_twice",
-            "broker_refused",
-            "damaged_bytes",
-            "dropped_journal_full",
-            "dropped_old",
-            "expired",
-        ),
+        *("adapter_failed", "agents_twice", "broker_refused", "damaged_bytes"),
+        *("dropped_journal_full", "dropped_old", "expired"),
         *("journal_failed", "links_lost", "links_refused", "log_gaps", "mailbox_failed"),
-        *("order_given_up", "possibly_doubled", "relayed", "static_bridges"),
+        *("order_given_up", "possibly_doubled", "relayed", "state_failed", "static_bridges"),
         *("too_large", "versions_refused"),
     ),
     PLANNER: (
@@ -28,6 +22,7 @@ WATCHED = {
         "links_refused",
         "log_not_written",
         "meets_left_out",
+        "state_failed",
         "versions_refused",
     ),
 }

@@ -96,6 +96,7 @@ class PlannerRunner(Runner):
         self._tasks: set[asyncio.Task[None]] = set()
         self.sightings = Sightings()
         self.entries: deque[tuple[float, Entry]] = deque(maxlen=KEPT_EVENTS)  # when appended
+        self._n_entries = 0  # the number of the last one
         self.links = Links(options.identity, self._hear, self.note)
         self._let_in(options.members)
         records = stores.recovered.records
@@ -124,9 +125,11 @@ class PlannerRunner(Runner):
             self.deliver(event)
 
     def _put(self, action: Put) -> None:
-        if action.key[0] == ENTRY:
+        if action.key[0] == ENTRY and action.key[1] > self._n_entries:
+            self._n_entries = action.key[1]  # it is put again where a disk refuses it
             log = self.planner.log
-            self.entries.append((time.time(), log.entries[action.key[1] - log.base]))
+            if log.base <= self._n_entries:  # else it has waited for the disk for very long
+                self.entries.append((time.time(), log.entries[self._n_entries - log.base]))
         self.stores.put(action)
 
     def status(self) -> dict[str, Any]:

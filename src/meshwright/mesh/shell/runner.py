@@ -19,15 +19,26 @@ from typing import Any, Protocol, TypeVar
 
 from meshwright import __version__
 from meshwright.errors import InputError
-from meshwright.mesh.core.events import Drop, End, Note, Put, Send, SetLinks, Start, Tick, Wake
+from meshwright.mesh.core.events import (
+    Drop,
+    End,
+    Note,
+    NotStored,
+    Put,
+    Send,
+    SetLinks,
+    Start,
+    Tick,
+    Wake,
+)
 from meshwright.mesh.shell.links import Links
 from meshwright.mesh.shell.summaries import KEPT_EVENTS, Happened
-from meshwright.mesh.storage.stores import Stores
+from meshwright.mesh.storage.stores import OWN_TOKEN, Stores
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-OWN_TOKEN = -1  # of records that the shell stores for itself
+RETRY_SECONDS = 1.0  # until a disk that refused what the shell stores is asked again
 QUIET_SECONDS = 10.0  # the same kind of trouble is logged once in so many seconds
 
 
@@ -57,6 +68,7 @@ class Runner(ABC):
         self._loop = asyncio.get_running_loop()
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
+        self._retry: asyncio.TimerHandle | None = None
         self._said: dict[str, float] = {}
         self.events: deque[Happened] = deque(maxlen=KEPT_EVENTS)  # what was logged
         self._actions: dict[type, Callable[[Any], None]] = {
@@ -168,6 +180,10 @@ class Runner(ABC):
                 for answer in self.stores.flush():
                     if answer.token != OWN_TOKEN:
                         self._events.append(answer)
+                    elif isinstance(answer, NotStored):
+                        self.note("adapter_failed", answer.reason)
+                if self.stores.has_refused and self._retry is None:
+                    self._retry = self._loop.call_later(RETRY_SECONDS, self._write_again)
             self.after_turn()
         except Exception as error:
             # A core that fails cannot be trusted with another event; its files are in order.
@@ -175,6 +191,11 @@ class Runner(ABC):
             if not self.failed.done():
                 self.failed.set_exception(error)
         self._scheduled = False
+
+    def _write_again(self) -> None:
+        self._retry = None
+        self.stores.retry()
+        self.write_soon()
 
     def _end(self, action: End) -> None:
         self.has_left = not action.is_failure
@@ -195,7 +216,8 @@ class Runner(ABC):
 
     async def close(self) -> None:
         """Stop; the files are closed last."""
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._retry):
+            if timer is not None:
+                timer.cancel()
         await self.links.close()
         self.stores.close()

@@ -1,4 +1,8 @@
-"""The stores of an agent or planner: the core's records in segment files, in the order of puts."""
+"""The stores of an agent or planner: the core's records in segment files, in the order of puts.
+
+A put of the core that the disk refuses is answered with `NotStored`; the core puts it again. What
+the shell stores for itself (`OWN_TOKEN`), and removals, are kept here until the disk takes them.
+"""
 
 import struct
 from collections.abc import Iterable
@@ -9,6 +13,7 @@ from meshwright.mesh.core.events import Drop, NotStored, Put, Stored
 from meshwright.mesh.storage.packing import pack, unpack
 from meshwright.mesh.storage.segments import FullError, Segments
 
+OWN_TOKEN = -1  # of records that the shell stores for itself
 NUMBER = struct.Struct(">Q")  # in front of a value: copies between segments change their order
 
 
@@ -23,9 +28,12 @@ class Stores:
     """Named stores, each a directory. Changes are gathered, and written by `flush`."""
 
     def __init__(self, place: Path, names: Iterable[str], *, fsync: bool = False) -> None:
+        self.place = place
         self._files: dict[str, Segments] = {}
         self._changes: dict[str, dict[bytes, bytes | None]] = {}
         self._tokens: dict[str, list[int]] = {}
+        self._own: set[tuple[str, bytes]] = set()  # store and key of what the shell put
+        self._refused: dict[str, dict[bytes, bytes | None]] = {}  # to be tried again
         self._next = 0
         records = {}
         damaged = 0
@@ -54,6 +62,8 @@ class Stores:
         changes = self._changes.setdefault(action.store, {})
         changes.pop(key, None)  # the new one comes last
         changes[key] = NUMBER.pack(self._next) + pack(action.value)
+        if action.token == OWN_TOKEN:
+            self._own.add((action.store, key))
         self._next += 1
         self._tokens.setdefault(action.store, []).append(action.token)
 
@@ -64,7 +74,7 @@ class Stores:
         for each in action.keys:
             key = pack(each)
             changes.pop(key, None)
-            if key in opened:
+            if key in opened or key in self._refused.get(action.store, ()):
                 changes[key] = None
 
     @property
@@ -78,13 +88,35 @@ class Stores:
         changes, self._changes = self._changes, {}
         tokens, self._tokens = self._tokens, {}
         for store, changed in changes.items():
+            changed = {**self._refused.pop(store, {}), **changed}
             try:
                 if changed:
                     self._files[store].write(changed)
                 answers += [Stored(token) for token in tokens.get(store, ())]
             except FullError as error:
+                self._refused[store] = {
+                    key: value
+                    for key, value in changed.items()
+                    if value is None or (store, key) in self._own
+                }
                 answers += [NotStored(token, str(error)) for token in tokens.get(store, ())]
+        self._own = {
+            (store, key)
+            for store, kept in self._refused.items()
+            for key in kept
+            if kept[key] is not None
+        }
         return answers
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether changes that nobody else puts again wait for the disk."""
+        return any(self._refused.values())
+
+    def retry(self) -> None:
+        """Let the next `flush` write them, if nothing else is written there before."""
+        for store in self._refused:
+            self._changes.setdefault(store, {})
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Return for each store its records and the bytes that its files take."""
