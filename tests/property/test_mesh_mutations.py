@@ -12,6 +12,7 @@ from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.receiver import Receiver
 from meshwright.mesh.core.values import Message
+from meshwright.mesh.core.writes import Writes
 from meshwright.mesh.simulator.design import draw_design
 from meshwright.mesh.simulator.mesh import Mesh, Options
 from meshwright.mesh.simulator.scenario import ANY, Plan, run_scenario
@@ -26,7 +27,16 @@ REMOVALS = Plan(
     removed=(1, 2),
     loses_planner=(False,),
 )
-SAME_BROKERS = Plan(added=(0,), removed=(0,), loses_planner=(False,))
+# Messages that expire while they wait for those before them.
+EXPIRIES = Plan(
+    kinds=("slow broker", "kept", "link", "slow link", "partition", "agent"),
+    faults=(2, 5),
+    expiries=(None, None, 0.5, 3.0),
+    added=(0,),
+    removed=(0,),
+    loses_planner=(False,),
+    full_disks=(0,),
+)
 MOST_SEEDS = 60
 
 
@@ -86,7 +96,7 @@ def test_a_floor_that_is_too_high_loses_messages(monkeypatch):
 def test_forgetting_the_message_before_an_expired_one_breaks_the_order(monkeypatch):
     """Seeds like this one broke the order until "never" named the message to wait for instead."""
     monkeypatch.setattr(Origin, "_owed_before", lambda self, frame: None)
-    assert first_violation(SAME_BROKERS, [304]).startswith("out of order")
+    assert first_violation(EXPIRIES, [83]).startswith("out of order")
 
 
 def test_a_message_whose_expiry_is_forgotten_comes_late(monkeypatch):
@@ -120,8 +130,22 @@ def test_a_broker_that_nobody_takes_out_is_noticed(monkeypatch):
 def test_forgetting_what_changed_during_a_slow_design_leaves_relays(monkeypatch):
     forgetful = property(lambda self: False, lambda self, waits: None)
     monkeypatch.setattr(Planner, "_design_waits", forgetful, raising=False)
-    found = [v.text for seed in (42, 62) for v in run_scenario(seed).violations]
+    found = [v.text for seed in (42, 111) for v in run_scenario(seed).violations]
     assert [text.partition(":")[0] for text in found] == ["unplanned", "unplanned"]
+
+
+def test_taking_what_a_full_disk_refused_for_stored_breaks_the_promises(monkeypatch):
+    """As it was with the identities of messages, before a full disk was drawn."""
+    plan = CRASHES._replace(full_disks=(3, 4))
+    answered = Writes._answered
+
+    def careless(self, write, failure, is_retry):
+        answered(
+            self, write, None if write.key[0] in ("packet", "delivered") else failure, is_retry
+        )
+
+    monkeypatch.setattr(Writes, "_answered", careless)
+    assert first_violation(plan).startswith("doubled")
 
 
 class Blocking(Agent):

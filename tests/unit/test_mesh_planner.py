@@ -5,7 +5,15 @@ from meshwright.mesh.core.events import PLANNER, STATE
 from meshwright.mesh.core.frames import Confirm, Drained, Hello, Log, NeedLog, Wants
 from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.settings import PlannerSettings
-from meshwright.mesh.core.values import Entry, Health, Joined, Snapshot, Topology, Version
+from meshwright.mesh.core.values import (
+    Entry,
+    Health,
+    Interests,
+    Joined,
+    Snapshot,
+    Topology,
+    Version,
+)
 
 A, B, C = (Joined(i, name, f"h:{i}") for i, name in enumerate("abc"))
 HELD = Snapshot((A, B), Topology("tree", ((0, 1),)), Health((), ()), (("x", (1,)),))
@@ -17,6 +25,7 @@ class Driver:
     def __init__(self, members, records=None, **settings):
         self.planner = Planner(PlannerSettings("mesh", **settings), members, records)
         self.now, self.done, self.records = 0.0, [], {}
+        self.is_full = False  # the disk
         self.tell(ev.Start())
 
     def tell(self, event):
@@ -24,7 +33,9 @@ class Driver:
         while waiting:
             for action in self.planner.handle(waiting.pop(0), self.now):
                 self.done.append(action)
-                if isinstance(action, ev.Put):
+                if isinstance(action, ev.Put) and self.is_full:
+                    waiting.append(ev.NotStored(action.token, "no space left on device"))
+                elif isinstance(action, ev.Put):
                     self.records[action.key] = action.value
                     waiting.append(ev.Stored(action.token))
                 elif isinstance(action, ev.Drop):
@@ -264,3 +275,24 @@ def test_what_changed_before_a_planner_stopped_is_designed_for_when_it_is_back()
     third = back(second)
     third.run(30.0)
     assert designs(third) == []  # all is as designed
+
+
+def told(driver):
+    frames = (action.frame for action in driver.done if isinstance(action, ev.Send))
+    return [frame for frame in frames if isinstance(frame, Log)]
+
+
+def test_an_entry_that_the_disk_refuses_is_told_when_it_takes_it_and_the_old_ones_stay():
+    driver = running()
+    driver.is_full = True
+    driver.done.clear()
+    want(driver, 1, "x")
+    driver.run(3.0)
+    assert told(driver) == []
+    assert "state_failed" in {a.what for a in driver.done if isinstance(a, ev.Note)}
+    again = Driver(TWO, driver.stored())
+    assert again.planner.log.joined == {0: A, 1: B}  # what was on disk is there
+    driver.is_full = False
+    driver.run(1.2)
+    assert Interests(1, ("x",), ()) in told(driver)[0].entries[0].changes
+    assert Driver(TWO, driver.stored()).planner.log.filters_of[1] == {"x"}

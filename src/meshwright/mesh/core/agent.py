@@ -147,6 +147,7 @@ class Agent:
             self.farewell.end()
 
     def _tick(self) -> None:
+        self.out.tick()
         if self.out.due("receipts"):
             self.receiver.receipts.tick()
         if self.out.due("origin"):

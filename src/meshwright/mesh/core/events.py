@@ -29,9 +29,10 @@ answered later by an event that carries its `token`. This may come at once, afte
 
 Stores
     `Put(token, store, key, value)` replaces what the store holds under the key; `Drop` removes
-    keys. Puts of one store become durable in their order. After a crash, all records that are left
-    are handed to the constructor, as (key, value), in the order in which they were put. Keys and
-    values are tuples of numbers, strings, bytes, None and tuples, so any codec can write them.
+    keys. Puts of one store become durable in their order: with one that fails, those fail that were
+    handed over before its answer. The core puts them again. After a crash, all records that are
+    left are handed to the constructor, as (key, value), in the order in which they were put. Keys
+    and values are tuples of numbers, strings, bytes, None and tuples, so any codec can write them.
     Three stores: `JOURNAL` (messages of this broker's clients that not everybody has), `MAILBOX`
     (messages for this broker that it has not taken) and `STATE` (small: identities, the log).
     Limits on messages and bytes are counted by the core (`Limits`), from the sizes of payloads.

@@ -46,7 +46,7 @@ class Farewell:
                 self._begin()
         elif self._was_joined or self._is_unknown():
             self._was_joined = False
-            self._out.put(STATE, (LEFT,), (), lambda _: self.end())
+            self._out.put(STATE, (LEFT,), (), self.end)
 
     def _is_unknown(self) -> bool:
         """Return whether a planner that we obey lists others and not us.

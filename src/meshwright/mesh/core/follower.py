@@ -22,7 +22,9 @@ class Follower:
         self._settings = settings
         self._out = out
         self.log = MeshLog()
-        self.term = 0  # the highest planner term that is confirmed
+        self.term = 0  # the highest planner term that we know
+        self._kept_term = 0  # the highest one on disk: it alone is confirmed
+        self._planner_term: int | None = None  # of the planner on the other end
         self._incarnation = 0
         self._seen: dict[int, Version] = {}  # the version that a neighbour has
         self._obeys = False  # whether the planner on the other end has our term
@@ -41,7 +43,7 @@ class Follower:
         self._seen.pop(peer, None)
         self._out.send(peer, self._hello())
         if peer == PLANNER:
-            self._obeys = False
+            self._obeys, self._planner_term = False, None
         else:
             self._since.pop(peer, None)
             self.report()
@@ -59,10 +61,10 @@ class Follower:
             if hello.term < self.term:
                 self._out.note("old_planner", f"term {hello.term} after {self.term}")
                 return False
-            self._obeys = True
+            self._planner_term = hello.term
             if hello.term > self.term:
                 self.term = hello.term
-                self._out.put(STATE, (TERM,), (self.term,), lambda _: self._confirm())
+                self._out.put(STATE, (TERM,), (hello.term,), lambda: self._keep(hello.term))
             else:
                 self._confirm()
         self._seen[peer] = max(hello.version, self._seen.get(peer, hello.version))
@@ -72,7 +74,17 @@ class Follower:
             self.serve(peer, hello.version)
         return peer == PLANNER
 
+    def _keep(self, term: int) -> None:
+        self._kept_term = term
+        if self._planner_term == term:
+            self._confirm()
+            self._out.to_planner(NeedLog(self.log.newest))  # what it sent before was not taken
+
     def _confirm(self) -> None:
+        """Obey the planner on the other end, if its term is on disk."""
+        if not self._planner_term == self.term == self._kept_term:
+            return
+        self._obeys = True
         self._out.to_planner(Confirm(self._settings.node, self.term))
         self._reported = None
         self.report()
@@ -112,11 +124,16 @@ class Follower:
         stored, number = self._stored, entry.version.number
         if len(stored) > KEPT_ENTRIES and not is_snapshot(entry):
             entry = self.log.snapshot()  # instead of many old entries
-        self._out.put(STATE, (ENTRY, number), entry_record(entry))
+        gone = list(stored) if is_snapshot(entry) else []
+        self._out.put(STATE, (ENTRY, number), entry_record(entry), lambda: self._forget(gone))
         if is_snapshot(entry):
-            self._out.drop(STATE, *((ENTRY, old) for old in stored if old != number))
             stored.clear()
         stored.append(number)
+
+    def _forget(self, numbers: list[int]) -> None:
+        """Remove entries that a snapshot on disk has replaced."""
+        kept = set(self._stored)  # a later history may have given a number again
+        self._out.drop(STATE, *((ENTRY, number) for number in numbers if number not in kept))
 
     def serve(self, peer: int, after: Version) -> None:
         """Send a peer the entries that it lacks."""
@@ -186,7 +203,7 @@ class Follower:
 
     def recover(self, rows: dict[str, list[tuple[Any, Any]]]) -> None:
         """Take over the log and the term of the last life."""
-        self.term = max((value[0] for _, value in rows.get(TERM, ())), default=0)
+        self.term = self._kept_term = max((value[0] for _, value in rows.get(TERM, ())), default=0)
         for _, value in sorted(rows.get(ENTRY, ()), key=lambda row: row[0][1]):
             entry = entry_from(value)
             self._stored.append(entry.version.number)

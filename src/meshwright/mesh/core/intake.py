@@ -23,8 +23,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from meshwright.mesh.core.events import STATE
-from meshwright.mesh.core.outbox import Outbox, Then
+from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.values import Message, MessageId
+from meshwright.mesh.core.writes import Then
 
 ACCEPTED_FOR = 10.0  # seconds after which a broker surely has an acknowledgement
 REPEATS_FOR = 10.0  # seconds of silence after which nothing more comes again
@@ -99,8 +100,7 @@ class Intake:
         old = before.popleft() if before else None
         known = self.table.pop(old, None) if old is not None else None
         if known is not None:
-            self._remember(packet, known, None)
-            self._out.drop(STATE, (PACKET, old))
+            self._remember(packet, known, lambda: self._out.drop(STATE, (PACKET, old)))
         return known
 
     def record(self, message: Message, packet: int, id_: MessageId, then: Then) -> None:

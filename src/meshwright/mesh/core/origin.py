@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from meshwright.mesh.core.events import JOURNAL, Accept
+from meshwright.mesh.core.events import JOURNAL, STATE, Accept
 from meshwright.mesh.core.frames import Acks, Ask, Data, Never, Previous, Refused
 from meshwright.mesh.core.intake import Intake
 from meshwright.mesh.core.log import MeshLog
 from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.patience import Patience
+from meshwright.mesh.core.pending import Pending
 from meshwright.mesh.core.records import deadline_after
 from meshwright.mesh.core.relay import MOST_HOPS, Relay
 from meshwright.mesh.core.routes import START, Routes
@@ -27,32 +28,6 @@ FLOOR_EVERY = 0.25  # seconds: a floor that is too low does no harm
 STUCK_AFTER = 5.0  # seconds without an answer, and an agent no longer holds up the floor
 AT_ONCE = 200  # messages sent again in one go; the next ones follow 10 ms later
 SOON = 0.2  # seconds for acknowledgements on their way, before a change makes us send again
-
-
-class Pending:
-    """A message that not everybody has."""
-
-    __slots__ = (
-        "accepted", "arrived", "attempt", "deadline", "first", "held", "id", "journaled",
-        "message", "missing", "next_try", "packet", "refresh", "sent", "stamp",
-    )  # fmt: skip
-
-    def __init__(self, id_: MessageId, message: Message, now: float, packet: int | None) -> None:
-        self.id = id_
-        self.message = message
-        self.packet = packet  # of the own broker, on the connection it came by
-        self.arrived = now
-        self.deadline = None if message.expiry is None else now + message.expiry
-        self.first = NO_VERSION  # the version it was first sent under
-        self.attempt = 0
-        self.missing: set[int] = set()
-        self.held: set[int] = set()
-        self.accepted = packet is None
-        self.journaled = False
-        self.next_try = 0.0
-        self.sent = now  # when it was sent last
-        self.stamp: Stamp | None = None
-        self.refresh = False
 
 
 class Origin:
@@ -70,7 +45,7 @@ class Origin:
         self.incarnation = 0
         self._counter = 0
         self.pending: dict[MessageId, Pending] = {}
-        self.starting: set[MessageId] = set()
+        self.starting: dict[MessageId, Pending] = {}  # whose packets are not on disk yet
         self._unsettled: dict[tuple[str, int], list[MessageId]] = {}  # by topic and QoS, in order
         self._unaccepted: dict[MessageId, Pending] = {}  # not in the journal yet, oldest first
         self._to_journal: deque[tuple[float, MessageId]] = deque()
@@ -98,16 +73,16 @@ class Origin:
             self._send_once(message)
         elif known is None:
             pending = Pending(self._next_id(), message, self._out.now, packet)
-            self.starting.add(pending.id)
-            self.intake.record(message, packet, pending.id, lambda _: self._start(pending))
-        elif known in self.pending:
-            pending = self.pending[known]
+            self.starting[pending.id] = pending
+            self.intake.record(message, packet, pending.id, lambda: self._start(pending))
+        elif known in self.starting or known in self.pending:
+            pending = self.starting.get(known) or self.pending[known]
             pending.packet = packet
             if pending.accepted:
                 self._accept(packet)
-        elif known.incarnation == self.incarnation and known not in self.starting:
+        elif known.incarnation == self.incarnation:
             self._accept(packet)  # settled meanwhile
-        elif known not in self.starting:
+        else:
             self._start(Pending(known, message, self._out.now, packet))
 
     def originate(self, message: Message, targets: Iterable[int], stamp: Stamp) -> None:
@@ -115,9 +90,13 @@ class Origin:
         pending = Pending(self._next_id(), message, self._out.now, None)
         pending.stamp, pending.refresh = stamp, True
         pending.missing = set(targets)
-        self._start(pending)
-        if pending.id in self.pending:
-            self._journal(pending)
+
+        def start() -> None:  # its identity must not be given again: this life is on disk
+            self._start(pending)
+            if pending.id in self.pending:
+                self._journal(pending)
+
+        self._out.after(STATE, start)
 
     def _next_id(self) -> MessageId:
         self._counter += 1
@@ -133,7 +112,7 @@ class Origin:
             self._relay.pass_on(frame, route, START)
 
     def _start(self, pending: Pending) -> None:
-        self.starting.discard(pending.id)
+        self.starting.pop(pending.id, None)
         message = pending.message
         if not pending.refresh:
             pending.stamp = self.stamp_of(message)
@@ -144,7 +123,7 @@ class Origin:
             self._accept(pending.packet)
             return
         self.pending[pending.id] = pending
-        if pending.packet is not None:
+        if not pending.accepted:
             self._unaccepted[pending.id] = pending
             self._to_journal.append((self._out.now + self._settings.journal_after, pending.id))
             if len(self._unaccepted) > self._settings.packets:
@@ -287,7 +266,7 @@ class Origin:
 
     def lose_packets(self) -> None:
         """Note that the packets of the last connection can no longer be accepted."""
-        for pending in self.pending.values():
+        for pending in (*self.pending.values(), *self.starting.values()):
             pending.packet = None
 
     def _try_soon(self, pending: Pending) -> None:
@@ -368,17 +347,20 @@ class Origin:
         self.journal_bytes += size
         wall = None if pending.deadline is None else pending.deadline + self.wall
         stamp = None if pending.stamp is None else tuple(pending.stamp)
-        missing = tuple(sorted(pending.missing))
-        value = (tuple(pending.message), missing, wall, stamp, pending.refresh)
-        self._out.put(JOURNAL, tuple(pending.id), value, lambda why: self._kept(pending, why))
+        value = (
+            tuple(pending.message),
+            tuple(sorted(pending.missing)),
+            wall,
+            stamp,
+            pending.refresh,
+        )
 
-    def _kept(self, pending: Pending, failure: str | None) -> None:
-        if failure is not None:
-            self._out.note("journal_failed", failure)
-            return  # the broker keeps the message until somebody has it
-        pending.accepted = True
-        if pending.id in self.pending:
-            self._accept(pending.packet)
+        def kept() -> None:
+            pending.accepted = True
+            if pending.id in self.pending:
+                self._accept(pending.packet)
+
+        self._out.put(JOURNAL, tuple(pending.id), value, kept)
 
     def recover(self, incarnation: int, records: Iterable[tuple[Any, Any]], intake: Intake) -> None:
         """Take over what the last life left in the journal."""

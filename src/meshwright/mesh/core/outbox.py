@@ -1,10 +1,12 @@
 """What the parts of an agent share: the actions to return, the clock, and who waits for what."""
 
 from collections.abc import Callable
-from typing import Any
 
 from meshwright.mesh.core.events import (
+    JOURNAL,
+    MAILBOX,
     PLANNER,
+    STATE,
     Action,
     Drop,
     Note,
@@ -15,6 +17,8 @@ from meshwright.mesh.core.events import (
 )
 from meshwright.mesh.core.frames import Frame
 from meshwright.mesh.core.values import Message
+from meshwright.mesh.core.writes import Key, Writes
+from meshwright.mesh.core.writes import Then as Next
 
 Then = Callable[[str | None], None]  # is called with None, or with why it failed
 
@@ -31,6 +35,7 @@ class Outbox:
         self._waiting: dict[int, Then] = {}
         self._wishes: dict[str, float] = {}  # by part, when it wants to be woken
         self._wake: float | None = None
+        self._writes = {store: self._writes_of(store) for store in (STATE, JOURNAL, MAILBOX)}
 
     def take(self) -> list[Action]:
         """Return the actions so far, with a `Wake` where the next time has changed."""
@@ -73,16 +78,36 @@ class Outbox:
         """Stop waiting for a token."""
         self._waiting.pop(token, None)
 
-    def put(
-        self, store: str, key: tuple[Any, ...], value: tuple[Any, ...], then: Then | None = None
-    ) -> None:
-        """Store a record, then go on."""
-        self.actions.append(Put(self.token(then), store, key, value))
+    def _writes_of(self, store: str) -> Writes:
+        def issue(key: Key, value: Key, answer: Then) -> None:
+            self.actions.append(Put(self.token(answer), store, key, value))
 
-    def drop(self, store: str, *keys: tuple[Any, ...]) -> None:
+        return Writes(
+            issue,
+            lambda why: self.note(f"{store}_failed", why),
+            lambda seconds: self.wake(store, self.now + seconds),
+        )
+
+    def put(self, store: str, key: Key, value: Key, then: Next | None = None) -> None:
+        """Store a record; go on when it and all that was put there before are stored."""
+        self._writes[store].put(key, value, then)
+
+    def after(self, store: str, then: Next) -> None:
+        """Go on when all that was put so far is stored."""
+        self._writes[store].after(then)
+
+    def drop(self, store: str, *keys: Key) -> None:
         """Remove records."""
         if keys:
+            for key in keys:
+                self._writes[store].drop(key)
             self.actions.append(Drop(store, keys))
+
+    def tick(self) -> None:
+        """Put again what a disk refused, where that is due."""
+        for store, writes in self._writes.items():
+            if self.due(store):
+                writes.retry()
 
     def publish(
         self, message: Message, then: Then, packet: int | None = None, *, duplicate: bool = False

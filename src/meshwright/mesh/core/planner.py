@@ -177,13 +177,16 @@ class Planner:
         if len(stored) > KEPT_ENTRIES and not is_snapshot(entry):
             kept = self.log.snapshot()
         frame = Log((entry,))
-        self.out.put(STATE, (ENTRY, number), entry_record(kept), lambda _: self._tell(frame))
+        gone = list(stored) if is_snapshot(kept) else []
+        self.out.put(STATE, (ENTRY, number), entry_record(kept), lambda: self._tell(frame, gone))
         if is_snapshot(kept):
-            self.out.drop(STATE, *((ENTRY, old) for old in stored if old != number))
             stored.clear()
         stored.append(number)
 
-    def _tell(self, frame: Log) -> None:
+    def _tell(self, frame: Log, gone: list[int]) -> None:
+        """Tell everybody of an entry on disk; remove those that it has replaced there."""
+        kept = set(self._stored)  # a later history may have given a number again
+        self.out.drop(STATE, *((ENTRY, number) for number in gone if number not in kept))
         for node in sorted(self._confirmed):
             self.out.send(node, frame)
 
@@ -367,6 +370,7 @@ class Planner:
             self._append([Linked(topology)])
 
     def _tick(self) -> None:
+        self.out.tick()
         if self.out.due("listen") and not self.is_retired:
             if self._restoring.may_begin(self._members, self.log):
                 self._activate()

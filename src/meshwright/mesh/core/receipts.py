@@ -43,7 +43,7 @@ class Receipts:
     def record(self, id_: MessageId, then: Callable[[], None]) -> None:
         """Record a delivery, then go on."""
         self._delivered.setdefault(id_.origin, set()).add(id_[1:])
-        self._out.put(STATE, (DELIVERED, *id_), (), lambda _: then())
+        self._out.put(STATE, (DELIVERED, *id_), (), then)
 
     def raise_floor(self, origin: int, floor: tuple[int, int]) -> None:
         """Forget what an origin will never send again."""
@@ -57,8 +57,8 @@ class Receipts:
         gone = [own for own in known if own < floor]
         known.difference_update(gone)
         self._prune_at[origin] = max(PRUNE_AT, 2 * len(known))
-        self._out.put(STATE, (FLOOR, origin), floor)
-        self._out.drop(STATE, *((DELIVERED, origin, *own) for own in gone))
+        keys = [(DELIVERED, origin, *own) for own in gone]
+        self._out.put(STATE, (FLOOR, origin), floor, lambda: self._out.drop(STATE, *keys))
 
     def have(self, id_: MessageId) -> None:
         """Tell an origin that its message is delivered."""

@@ -12,13 +12,14 @@ from typing import Any
 from meshwright.mesh.core.events import MAILBOX
 from meshwright.mesh.core.frames import Ask, Data, Never, Previous
 from meshwright.mesh.core.log import MeshLog
-from meshwright.mesh.core.outbox import Outbox, Then
+from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.packets import Packets
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.records import deadline_after
 from meshwright.mesh.core.relay import MOST_HOPS, Relay
 from meshwright.mesh.core.settings import AgentSettings
-from meshwright.mesh.core.values import Message, MessageId, Stamp
+from meshwright.mesh.core.values import Message, MessageId, Stamp, Version
+from meshwright.mesh.core.writes import Then
 from meshwright.patterns.filters import PatternIndex
 
 MOST_WAITING = 10_000  # messages that wait for the ones before them
@@ -29,7 +30,7 @@ class Item:
 
     __slots__ = (
         "arrived", "boxed", "deadline", "durable", "id", "message", "packet", "previous",
-        "refresh", "stamp", "waits",
+        "refresh", "sent", "stamp", "tied", "waits",
     )  # fmt: skip
 
     def __init__(self, id_: MessageId, message: Message, now: float) -> None:
@@ -43,7 +44,9 @@ class Item:
         self.waits = False  # whether it waits for the one before it
         self.boxed = False  # whether it is on its way into the mailbox
         self.durable = False  # whether it is there
-        self.packet: int | None = None  # the packet id that it has on disk
+        self.packet: int | None = None  # the packet id that it is published with
+        self.tied = False  # whether that is on disk
+        self.sent = False  # whether the message was perhaps published with it
 
 
 class Receiver:
@@ -70,6 +73,7 @@ class Receiver:
         self._asked: deque[tuple[float, MessageId]] = deque()  # when to ask for it
         self._queue: deque[Item] = deque()  # to be published, in order
         self._inflight: dict[int, Item] = {}  # by token, in order
+        self._n_recording = 0  # delivered, and that is not on disk: a crash would repeat them
         self._n_waiting = 0
         self.mailbox_count = 0
         self.mailbox_bytes = 0
@@ -145,7 +149,7 @@ class Receiver:
         ready = deque(items)
         while ready:
             item = ready.popleft()
-            if self._queue or not self.is_up or len(self._inflight) >= self._settings.window:
+            if self._queue or not self.is_up or not self._has_window():
                 self._queue.append(item)
                 self._box(item)
             else:
@@ -175,26 +179,25 @@ class Receiver:
         message = self.before_publish(item) if self._wants(item.message.topic) else None
         if message is None:  # nobody wants it any more, or a newer retained message is there
             self._finish(item)
-        elif self._settings.exactly_once:
-            self._publish_by_packet(item, message._replace(qos=2))
-        else:
+        elif not self._settings.exactly_once:
             self._send(item, message)
+        elif item.tied:
+            self._send(item, message._replace(qos=2), again=item.sent)
+            item.sent = True
+        else:
+            self._tie(item)
 
-    def _publish_by_packet(self, item: Item, message: Message) -> None:
-        """Tie a packet id to the message on disk, then publish: a crash must not do so twice."""
-        if item.packet is not None:
-            self._send(item, message, again=True)
-            return
-        item.packet = self.packets.take()
+    def _tie(self, item: Item) -> None:
+        """Tie a packet id to a message on disk, then publish: a crash must not do so twice."""
+        if item.packet is None:
+            item.packet = self.packets.take()
         token = self._out.token()
         self._inflight[token] = item  # keeps its place in the window
 
-        def stored(failure: str | None) -> None:
-            if self._inflight.pop(token, None) is not item:
-                return  # the broker was lost meanwhile: the item is in the queue again
-            if failure is not None:
-                self._out.note("mailbox_failed", failure)
-            self._send(item, message)
+        def stored() -> None:
+            item.tied = True
+            if self._inflight.pop(token, None) is item:  # else the broker was lost meanwhile
+                self._publish(item)
 
         self._box(item, then=stored)
 
@@ -217,9 +220,11 @@ class Receiver:
 
     def _finish(self, item: Item) -> None:
         """Record a message as delivered; acknowledge it when that is on disk."""
+        self._n_recording += 1
         self.receipts.record(item.id, lambda: self._recorded(item))
 
     def _recorded(self, item: Item) -> None:
+        self._n_recording -= 1
         self.held.pop(item.id, None)
         if item.boxed:
             self.mailbox_count -= 1
@@ -229,11 +234,16 @@ class Receiver:
             else:
                 self.packets.release(item.packet, item.id)
         self.receipts.have(item.id)
+        self.pump()
 
     def pump(self) -> None:
         """Publish from the queue while the broker takes it."""
-        while self._queue and self.is_up and len(self._inflight) < self._settings.window:
+        while self._queue and self.is_up and self._has_window():
             self._publish(self._queue.popleft())
+
+    def _has_window(self) -> bool:
+        """Return whether one more may be published that a crash would repeat."""
+        return len(self._inflight) + self._n_recording < self._settings.window
 
     # --- the mailbox ---
 
@@ -255,17 +265,19 @@ class Receiver:
             self.mailbox_bytes += len(item.message.payload)
         wall = None if item.deadline is None else item.deadline + self.wall
         stamp = None if item.stamp is None else tuple(item.stamp)
-        value = (tuple(item.message), wall, stamp, item.refresh, item.packet)
-        self._out.put(MAILBOX, tuple(item.id), value, lambda why: self._boxed(item, then, why))
+        value: tuple[Any, ...] = (tuple(item.message), wall, stamp, item.refresh, item.packet)
+        before = item.previous
+        if before is not None and not self.receipts.has(before.id):
+            # Perhaps that one is only on its way to the broker: a crash must not let it overtake.
+            value = (*value, (tuple(before.id), tuple(before.version)))
+        self._out.put(MAILBOX, tuple(item.id), value, lambda: self._boxed(item, then))
 
-    def _boxed(self, item: Item, then: Then | None, failure: str | None) -> None:
-        if failure is not None:
-            self._out.note("mailbox_failed", failure)
-        elif item.id in self.held and not item.durable:
+    def _boxed(self, item: Item, then: Then | None) -> None:
+        if item.id in self.held and not item.durable:
             item.durable = True
             self.receipts.have(item.id)
         if then is not None:
-            then(failure)
+            then()
 
     # --- the broker comes and goes ---
 
@@ -329,7 +341,8 @@ class Receiver:
 
     def recover(self, records: Iterable[tuple[Any, Any]]) -> None:
         """Take over the mailbox of the last life."""
-        for key, (fields, wall, stamp, refresh, packet) in records:
+        found = []
+        for key, (fields, wall, stamp, refresh, packet, *previous) in records:
             id_ = MessageId(*key)
             if packet is not None:
                 self.packets.used.add(packet)
@@ -344,11 +357,18 @@ class Receiver:
             item.stamp = None if stamp is None else Stamp(*stamp)
             item.refresh = bool(refresh)
             item.boxed = item.durable = True
-            item.packet = packet
+            item.packet, item.tied, item.sent = packet, packet is not None, packet is not None
             self.mailbox_count += 1
             self.mailbox_bytes += len(item.message.payload)
+            for before, version in previous:
+                item.previous = Previous(MessageId(*before), Version(*version))
             self.held[id_] = item
-            self._queue.append(item)
+            found.append(item)
+        for item in found:
+            if self._must_wait(item.previous, item.message.topic):
+                self._wait(item)
+            else:
+                self._queue.append(item)
         if self._queue and not self._settings.exactly_once:
             self._out.note(
                 "possibly_doubled", "perhaps published before the last stop", len(self._queue)

@@ -9,7 +9,7 @@ ends, copies that came from others are cleared.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from meshwright.mesh.core.events import STATE, Fetch
+from meshwright.mesh.core.events import JOURNAL, STATE, Fetch
 from meshwright.mesh.core.log import MeshLog
 from meshwright.mesh.core.outbox import Outbox
 from meshwright.mesh.core.receiver import Item
@@ -126,7 +126,9 @@ class Retained:
                 self._originate(sent, (node,), stamp)
         left = [*self._fetching.values(), *self._wishes]
         served = min((wish[0] for wish in left), default=number + 1) - 1
-        self._out.put(STATE, (SERVED,), (max(served, 0),))
+        put = lambda: self._out.put(STATE, (SERVED,), (max(served, 0),))  # noqa: E731
+        # Served is what the journal holds; originate waits for the state in the same way.
+        self._out.after(STATE, lambda: self._out.after(JOURNAL, put))
 
     # --- the broker, and its interests ---
 

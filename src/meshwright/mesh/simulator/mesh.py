@@ -140,7 +140,7 @@ class Mesh:
     def lose_planner(self) -> None:
         """Stop the planner, and lose its files."""
         self.kill(PLANNER)
-        self.disks[PLANNER] = Disk(self.clock)
+        self.disks[PLANNER].wipe()
 
     def connect_broker(self, node: int) -> None:
         """Let an agent connect to its broker, if both are there."""
@@ -214,7 +214,12 @@ class Mesh:
                 self.network.send(node, peer, frame)
             case ev.Put(token):
                 teller = self._teller(node)
-                self.disks[node].put(action, lambda: teller(ev.Stored(token)))
+
+                def answer(failure: str | None) -> None:
+                    stored = ev.Stored(token) if failure is None else ev.NotStored(token, failure)
+                    teller(stored)
+
+                self.disks[node].put(action, answer)
             case ev.Drop():
                 self.disks[node].drop(action)
             case ev.SetLinks(peers):

@@ -51,6 +51,7 @@ class Plan(NamedTuple):
     added: tuple[int, ...] = (0, 0, 0, 1, 2)  # brokers that are added meanwhile
     removed: tuple[int, ...] = (0, 0, 1)  # brokers that are removed, in peace or at once
     loses_planner: tuple[bool, ...] = (*[False] * 6, True)  # whether its files are lost
+    full_disks: tuple[int, ...] = (0, 0, 0, 1, 2)  # disks that take nothing for a while, or little
 
 
 ANY = Plan()
@@ -93,6 +94,7 @@ class Scenario:
         self._ended: list[Interest] = []
         self._since: dict[tuple[int, str], float] = {}
         self._others = random.Random(f"members {seed}")  # drawn apart, as above
+        self._disks = random.Random(f"disks {seed}")  # and these
         self._members: dict[int, Membership] = {}  # of brokers that came or went
 
     def run(self) -> Result:
@@ -121,6 +123,8 @@ class Scenario:
             mesh.clock.at(self._others.uniform(BEGIN, END), self._choose_removal)
         if self._others.choice(self._plan.loses_planner):
             self._lose_planner(self._others.uniform(BEGIN, END))
+        for _ in range(self._disks.choice(self._plan.full_disks)):
+            self._fill_disk()
         mesh.clock.run(QUIET)
         history = self._history()
         found = [*Oracle(history).violations(), *left_over(mesh, self._gone(), self._since)]
@@ -134,6 +138,17 @@ class Scenario:
         self._faults.append(Fault("lost planner", PLANNER, start, end + RESTORING))
         self.mesh.clock.at(start, self.mesh.lose_planner)
         self.mesh.clock.at(end, lambda: self.mesh.start(PLANNER, restores=True))
+
+    def _fill_disk(self) -> None:
+        """Let a disk refuse what is put there for a while, also while its agent is killed."""
+        draw, clock = self._disks, self.mesh.clock
+        start = draw.uniform(0.0, END)
+        end = start + draw.choice((0.5, 2.0, 6.0)) * draw.uniform(0.5, 1.0)
+        node, share = draw.randrange(PLANNER, self._options.n_nodes), draw.choice((0.5, 1.0, 1.0))
+        disks = self.mesh.disks
+        self._faults.append(Fault("full disk", node, start, end))
+        clock.at(start, lambda: disks[node].fill(share))
+        clock.at(end, lambda: disks[node].free(share))
 
     # --- members ---
 
