@@ -11,6 +11,7 @@ from meshwright.mesh.core.origin import Origin
 from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.receiver import Receiver
+from meshwright.mesh.core.relay import Relay
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.core.writes import Writes
 from meshwright.mesh.simulator.design import draw_design
@@ -32,6 +33,19 @@ EXPIRIES = Plan(
     kinds=("slow broker", "kept", "link", "slow link", "partition", "agent"),
     faults=(2, 5),
     expiries=(None, None, 0.5, 3.0),
+    added=(0,),
+    removed=(0,),
+    loses_planner=(False,),
+    full_disks=(0,),
+)
+# Many messages while links and brokers are slow.
+LOADED = Plan(
+    n_nodes=(4, 7),
+    kinds=("slow link", "slow broker"),
+    faults=(3, 5),
+    posts=(150, 200),
+    rooms=(100_000,),
+    changes=(0, 2),
     added=(0,),
     removed=(0,),
     loses_planner=(False,),
@@ -146,6 +160,20 @@ def test_taking_what_a_full_disk_refused_for_stored_breaks_the_promises(monkeypa
 
     monkeypatch.setattr(Writes, "_answered", careless)
     assert first_violation(plan).startswith("doubled")
+
+
+def test_a_full_link_that_holds_up_the_others_slows_them_and_nothing_else(monkeypatch):
+    pass_on = Relay.pass_on
+
+    def pass_on_unless_full(self, frame, route, hop):
+        if self._out.full:
+            return set().union(*(route.serves[child] for child in route.children.get(hop, ())))
+        return pass_on(self, frame, route, hop)
+
+    assert run_scenario(9, LOADED).violations == []
+    monkeypatch.setattr(Relay, "pass_on", pass_on_unless_full)
+    found = [violation.text for violation in run_scenario(9, LOADED).violations]
+    assert {text.partition(":")[0] for text in found} == {"slowed"}
 
 
 class Blocking(Agent):

@@ -5,6 +5,8 @@ import random
 from collections import deque
 from collections.abc import Callable
 
+LARGEST_DELAY = 0.004  # seconds on a pipe that is not slow
+
 
 class Clock:
     """Runs callbacks in the order of their times; equal times in the order of their calls."""
@@ -42,7 +44,7 @@ class Clock:
 class Pipe:
     """Delivers in order, each item after a drawn delay, until it is closed."""
 
-    def __init__(self, clock: Clock, low: float = 0.0005, high: float = 0.004) -> None:
+    def __init__(self, clock: Clock, low: float = 0.0005, high: float = LARGEST_DELAY) -> None:
         self._clock = clock
         self.low, self.high = low, high
         self.is_open = True

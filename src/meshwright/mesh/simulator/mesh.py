@@ -73,6 +73,7 @@ class Mesh:
         self._removed: set[int] = set()
         self._lives: Counter[int] = Counter()
         self.notes: Counter[str] = Counter()
+        self.crossed: dict[tuple[int, int], set[bytes]] = {}  # payloads, by link
         self.sent: list[Sent] = []
         self.keeps_sent = False  # whether `sent` is filled
 
@@ -209,8 +210,10 @@ class Mesh:
     def _act(self, node: int, action: ev.Action) -> None:
         match action:
             case ev.Send(peer, frame):
-                if self.keeps_sent and isinstance(frame, Data):
-                    self.sent.append(Sent(self.clock.now, node, peer, frame))
+                if isinstance(frame, Data):
+                    self.crossed.setdefault(pair_of(node, peer), set()).add(frame.message.payload)
+                    if self.keeps_sent:
+                        self.sent.append(Sent(self.clock.now, node, peer, frame))
                 self.network.send(node, peer, frame)
             case ev.Put(token):
                 teller = self._teller(node)

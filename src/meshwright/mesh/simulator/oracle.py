@@ -10,11 +10,16 @@ shortly before.
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
+from meshwright.mesh.simulator.clock import LARGEST_DELAY
 from meshwright.patterns.filters import covers
 
 FOREVER = 1e9
 SECOND = 1.0  # a subscription works within a second (promise 5)
 ON_THE_WAY = 0.5  # seconds on pipes between broker, agents and broker, for which nobody can count
+# A message passes each agent at most once, and its broker's pipes and disks at both ends. Where
+# the window is one message it stands in line behind those of a burst, each a round trip long.
+ENDS = 4
+IN_LINE = 20
 RECOVERY = 4.0  # seconds after the end of a fault until the mesh is calm again
 
 
@@ -78,6 +83,7 @@ class History(NamedTuple):
     exactly_once: bool
     memberships: tuple[Membership, ...] = ()  # of brokers that came or went
     n_dropped: int = 0  # messages that agents said they dropped, for each broker that lacks them
+    crossed_slow: frozenset[bytes] = frozenset()  # payloads of messages on links that were slow
 
 
 class Violation(NamedTuple):
@@ -110,7 +116,7 @@ class Oracle:
 
     def violations(self) -> list[Violation]:
         """Return the broken promises."""
-        return [*self._counts(), *self._order(), *self._unwanted(), *self._late()]
+        return [*self._counts(), *self._order(), *self._unwanted(), *self._late(), *self._slowed()]
 
     # --- how often ---
 
@@ -232,6 +238,35 @@ class Oracle:
                 text = f"{seen.payload!r} at broker {seen.broker}, {seen.time - post.time:.1f} s"
                 found.append(Violation(4, f"late: {text} after it was published"))
         return found
+
+    # --- slowed ---
+
+    def _slowed(self) -> list[Violation]:
+        """Return the messages that came slowly though nothing on their way was slow."""
+        found = []
+        posts = {post.payload: post for post in self._history.posts if post.qos}
+        unique = Counter(post.payload for post in self._history.posts)
+        brokers = {interest.broker for interest in self._history.interests}
+        longest = LARGEST_DELAY * (len(brokers) + ENDS) * IN_LINE
+        for seen in self._history.seen:
+            post = posts.get(seen.payload)
+            if post is None or unique[seen.payload] > 1 or seen.time <= post.time + longest:
+                continue
+            if not self._is_hindered(post, seen.broker):
+                text = f"{seen.payload!r} at broker {seen.broker}, {seen.time - post.time:.2f} s"
+                found.append(Violation(7, f"slowed: {text} after it was published"))
+        return found
+
+    def _is_hindered(self, post: Post, broker: int) -> bool:
+        """Return whether something may have held a message up on its way to a broker."""
+        if post.payload in self._history.crossed_slow:
+            return True
+        return any(
+            fault.start <= post.time + SECOND and fault.end + RECOVERY >= post.time
+            for fault in self._history.faults
+            if fault.kind != "slow link"
+            and (fault.kind != "slow broker" or fault.node in (post.broker, broker))
+        )
 
     # --- unwanted ---
 

@@ -95,6 +95,7 @@ class Scenario:
         self._since: dict[tuple[int, str], float] = {}
         self._others = random.Random(f"members {seed}")  # drawn apart, as above
         self._disks = random.Random(f"disks {seed}")  # and these
+        self._slow_links: list[tuple[int, int]] = []
         self._members: dict[int, Membership] = {}  # of brokers that came or went
 
     def run(self) -> Result:
@@ -328,6 +329,7 @@ class Scenario:
 
     def _slow_link(self, u: int, v: int) -> Ends:
         network, pair = self.mesh.network, (min(u, v), max(u, v))
+        self._slow_links.append(pair)
         return lambda: network.clog(pair, slow=True), lambda: network.clog(pair, slow=False)
 
     def _replan(self, _: int, __: int) -> Ends:
@@ -352,6 +354,7 @@ class Scenario:
             options.exactly_once,
             tuple(self._members.values()),
             self.mesh.notes["dropped_journal_full"] * (len(self.mesh.brokers) - 1),
+            frozenset().union(*(self.mesh.crossed.get(pair, ()) for pair in self._slow_links)),
         )
 
 
