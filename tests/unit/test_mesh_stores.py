@@ -6,8 +6,10 @@ import os
 
 import pytest
 
+from meshwright.errors import InputError
+from meshwright.mesh.config import MESH_FILE, read_mesh
 from meshwright.mesh.core.events import Drop, NotStored, Put, Stored
-from meshwright.mesh.init import InitRequest, init
+from meshwright.mesh.init import InitRequest, init, write_mesh_file
 from meshwright.mesh.shell.planner import PlannerRunner, planner_options
 from meshwright.mesh.storage.stores import OWN_TOKEN, Stores
 from tests.patience import SECONDS
@@ -96,10 +98,46 @@ def test_a_removal_that_waits_does_not_remove_what_is_put_after_it(tmp_path, ful
     assert left(tmp_path)["state"] == {("a",): (2,)}
 
 
-def test_what_the_shell_cannot_store_is_counted_and_tried_again(tmp_path, full):
+def made(tmp_path):
     inventory = tmp_path / "brokers.csv"
     inventory.write_text("node,host,port\na,127.0.0.1,1883\nb,127.0.0.1,1884\n")
-    config = init(InitRequest(inventory, tmp_path / "mesh", name="plant"))
+    return init(InitRequest(inventory, tmp_path / "mesh", name="plant"))
+
+
+def test_fsync_of_mesh_toml_reaches_the_planners_disk(tmp_path, monkeypatch):
+    config = made(tmp_path)
+    assert not planner_options(read_mesh(config.place)).fsync
+    with (config.place / MESH_FILE).open("a") as file:
+        file.write("\n[options]\nfsync = true\n")
+    write_mesh_file(read_mesh(config.place))  # as `mesh add` does
+    synced = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+
+    async def main():
+        runner = PlannerRunner(planner_options(read_mesh(config.place)))
+        runner.start()
+        async with asyncio.timeout(SECONDS):
+            while not synced:
+                await asyncio.sleep(0.01)
+        await runner.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("fsync = 1", "fsync is 1; it must be of type bool"), ("sync = true", "did you mean 'fsync'")],
+)
+def test_a_wrong_option_of_mesh_toml_is_said(tmp_path, line, words):
+    config = made(tmp_path)
+    with (config.place / MESH_FILE).open("a") as file:
+        file.write(f"\n[options]\n{line}\n")
+    with pytest.raises(InputError, match=words):
+        read_mesh(config.place)
+
+
+def test_what_the_shell_cannot_store_is_counted_and_tried_again(tmp_path, full):
+    config = made(tmp_path)
 
     async def main():
         runner = PlannerRunner(planner_options(config))

@@ -39,7 +39,8 @@ OPTIONS: dict[str, Any] = {
     "mailbox_bytes": 256 * 2**20,
     "mailbox_seconds": 7 * 86_400,
 }
-
+# The same in mesh.toml, for the planner
+MESH_OPTIONS: dict[str, Any] = {"fsync": False}
 
 ADAPTER_KEYS = ("adapter", "protocol", "management", "vhost")  # columns of the inventory
 
@@ -109,6 +110,7 @@ class MeshConfig(NamedTuple):
     key: str = ""
     leaving: tuple[Member, ...] = ()  # that go once their agents have sent what they have
     removed: tuple[Member, ...] = ()  # their numbers are not given to others
+    fsync: bool = False  # the planner's records survive a power failure, too
 
     @property
     def secret(self) -> bytes:
@@ -150,7 +152,8 @@ def read_mesh(place: Path) -> MeshConfig:
             member if member.node >= 0 else member._replace(node=i)
             for i, member in enumerate(lists["brokers"])
         )
-        named: dict[str, Any] = {**text, **lists}
+        options = _options(place / MESH_FILE, text.pop("options", {}), MESH_OPTIONS)
+        named: dict[str, Any] = {**text, **lists, **options}
         found = MeshConfig(place, **named)
         if len(found.numbers) < sum(map(len, lists.values())):
             raise KeyError("two brokers have the same node number")
@@ -163,16 +166,7 @@ def read_agent(place: Path) -> AgentConfig:
     """Return what agent.toml of a broker's directory says."""
     path = place / AGENT_FILE
     text = _read_toml(path, "Give the directory of one broker, such as MESH/edge-1.")
-    given = text.pop("options", {})
-    for key, value in given.items():
-        if key not in OPTIONS:
-            raise unknown_choice(f"option in '{path}'", key, OPTIONS)
-        if type(value) is not type(OPTIONS[key]):
-            kind = type(OPTIONS[key]).__name__
-            raise InputError(f"'{path}': {key} is {value!r}; it must be of type {kind}.")
-        if type(value) is int and value < 1:
-            raise InputError(f"'{path}': {key} is {value}; give 1 or more.")
-    options = {**OPTIONS, **given}
+    options = _options(path, text.pop("options", {}), OPTIONS)
     if options["delivery"] not in DELIVERIES:
         raise unknown_choice(f"delivery in '{path}'", options["delivery"], DELIVERIES)
     try:
@@ -181,6 +175,19 @@ def read_agent(place: Path) -> AgentConfig:
         return AgentConfig(place, **text, broker=broker, options=options)
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"'{path}' cannot be used: {error}.") from error
+
+
+def _options(path: Path, given: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Return all options of a file, with the defaults of those that it does not give."""
+    for key, value in given.items():
+        if key not in known:
+            raise unknown_choice(f"option in '{path}'", key, known)
+        if type(value) is not type(known[key]):
+            kind = type(known[key]).__name__
+            raise InputError(f"'{path}': {key} is {value!r}; it must be of type {kind}.")
+        if type(value) is int and value < 1:
+            raise InputError(f"'{path}': {key} is {value}; give 1 or more.")
+    return {**known, **given}
 
 
 def split_endpoint(text: str) -> tuple[str, int]:

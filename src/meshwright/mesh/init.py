@@ -17,6 +17,7 @@ from meshwright.mesh.config import (
     ADAPTER_KEYS,
     AGENT_FILE,
     MESH_FILE,
+    MESH_OPTIONS,
     METHODS,
     PLANNER_PLACE,
     REMOVED_PLACE,
@@ -233,6 +234,9 @@ def write_mesh_file(config: MeshConfig) -> None:
     """
     keys = MESH_KEYS + (CERTIFICATES if config.ca else ())
     lines = _lines({key: getattr(config, key) for key in keys})
+    chosen = {key: getattr(config, key) for key in MESH_OPTIONS}
+    if chosen != MESH_OPTIONS:
+        lines += ["", "[options]", *_lines(chosen)]
     for key in ("brokers", "leaving", "removed"):
         for member in getattr(config, key):
             lines += ["", f"[[{key}]]", *_lines(member._asdict())]

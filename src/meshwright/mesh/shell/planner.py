@@ -82,6 +82,7 @@ def planner_options(config: MeshConfig, *, restores: bool = False) -> PlannerOpt
         config.place,
         config.place / PLANNER_PLACE / PLACE,
         config.place / PLANNER_PLACE / LOG_PLACE,
+        fsync=config.fsync,
     )
 
 
