@@ -12,6 +12,7 @@ from meshwright.mesh.core.planner import Planner
 from meshwright.mesh.core.receipts import Receipts
 from meshwright.mesh.core.receiver import Receiver
 from meshwright.mesh.core.relay import Relay
+from meshwright.mesh.core.retained import Retained
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.core.writes import Writes
 from meshwright.mesh.simulator.design import draw_design
@@ -50,6 +51,16 @@ LOADED = Plan(
     removed=(0,),
     loses_planner=(False,),
     full_disks=(0,),
+)
+# Retained messages of several writers.
+RETAINING = Plan(
+    kinds=("agent", "partition", "link"),
+    faults=(0, 2),
+    retained=(6, 14),
+    changes=(2, 8),
+    added=(0,),
+    removed=(0,),
+    loses_planner=(False,),
 )
 MOST_SEEDS = 60
 
@@ -174,6 +185,15 @@ def test_a_full_link_that_holds_up_the_others_slows_them_and_nothing_else(monkey
     monkeypatch.setattr(Relay, "pass_on", pass_on_unless_full)
     found = [violation.text for violation in run_scenario(9, LOADED).violations]
     assert {text.partition(":")[0] for text in found} == {"slowed"}
+
+
+def test_retained_messages_that_ignore_their_stamps_differ_at_the_end(monkeypatch):
+    def always_retain(self, item):
+        return item.message if item.stamp is None else item.message._replace(retain=True)
+
+    assert run_scenario(20, RETAINING).violations == []
+    monkeypatch.setattr(Retained, "before_publish", always_retain)
+    assert first_violation(RETAINING, [20]).startswith("retained")
 
 
 class Blocking(Agent):

@@ -81,3 +81,29 @@ def test_a_newcomer_is_served_though_the_origin_crashes_meanwhile():
     mesh.start(0)
     mesh.clock.run(mesh.clock.now + 5.0)
     assert kept(mesh) == [b"old"] * 3
+
+
+def test_what_was_cleared_does_not_come_back_from_a_broker_that_did_not_hear_of_it():
+    """Seed 112: brokers that do not want a topic are not told that another one cleared it."""
+    mesh = started(4, b1="a", b2="a")
+    publish(mesh, 0, b"old")
+    publish(mesh, 1, b"")
+    assert kept(mesh) == [b"old", None, None, None]
+    mesh.brokers[3].subscribe("+")
+    mesh.report_wants(3)
+    mesh.clock.run(mesh.clock.now + 2.0)
+    assert kept(mesh) == [b"old", None, None, None]
+    mesh.brokers[0].subscribe("a")
+    mesh.report_wants(0)
+    mesh.clock.run(mesh.clock.now + 2.0)
+    assert kept(mesh) == [None] * 4
+
+
+def test_a_newcomer_is_told_nothing_of_topics_that_were_cleared_before():
+    mesh = started(b1="a")
+    publish(mesh, 0, b"old")
+    publish(mesh, 0, b"")
+    mesh.brokers[2].subscribe("a")
+    mesh.report_wants(2)
+    mesh.clock.run(mesh.clock.now + 2.0)
+    assert mesh.brokers[2].arrivals == []

@@ -73,6 +73,8 @@ class Origin:
             self._send_once(message)
         elif known is None:
             pending = Pending(self._next_id(), message, self._out.now, packet)
+            # Now, not when it is on disk: meanwhile the broker may take a message of others.
+            pending.stamp = self.stamp_of(message)
             self.starting[pending.id] = pending
             self.intake.record(message, packet, pending.id, lambda: self._start(pending))
         elif known in self.starting or known in self.pending:
@@ -83,7 +85,9 @@ class Origin:
         elif known.incarnation == self.incarnation:
             self._accept(packet)  # settled meanwhile
         else:
-            self._start(Pending(known, message, self._out.now, packet))
+            pending = Pending(known, message, self._out.now, packet)
+            pending.stamp = self.stamp_of(message)
+            self._start(pending)
 
     def originate(self, message: Message, targets: Iterable[int], stamp: Stamp) -> None:
         """Send a retained message that the broker holds to brokers that want it now."""
@@ -115,7 +119,6 @@ class Origin:
         self.starting.pop(pending.id, None)
         message = pending.message
         if not pending.refresh:
-            pending.stamp = self.stamp_of(message)
             newest = self._log.newest
             route = self._routes.route(newest, self._settings.node, message.topic)
             pending.missing = set(route.wanted)

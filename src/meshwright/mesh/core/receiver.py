@@ -124,6 +124,8 @@ class Receiver:
         """Return whether a message has to wait for the one before it."""
         if previous is None or self.receipts.has(previous.id):
             return False
+        if self._log.joined and previous.id.origin not in self._log.joined:
+            return False  # that broker has left the mesh: nobody sends it any more
         if previous.id in self.held:
             return self.held[previous.id].waits
         version = previous.version

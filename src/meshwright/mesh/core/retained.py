@@ -61,6 +61,9 @@ class Retained:
             return message
         self._time = max(self._time, stamp.time)
         known = self._stamps.get(message.topic)
+        if known is None and item.refresh and not message.payload:
+            self._remember(message.topic, stamp)  # nothing to clear; older ones will lose
+            return None
         if known is not None and stamp < known:
             return None if item.refresh else message._replace(retain=False)
         if known == stamp and item.refresh and not item.durable:
@@ -115,13 +118,13 @@ class Retained:
         wish = self._fetching.pop(token, None)
         if wish is None:
             return
-        number, node, _ = wish
-        for message in messages:
+        number, node, patterns = wish
+        for message in (*messages, *self._cleared(patterns, {each.topic for each in messages})):
             stamp = self._stamps.get(message.topic)
             if stamp is None:
                 stamp = Stamp(OLD, self._node)
                 self._remember(message.topic, stamp)
-            if stamp.origin == self._node and message.payload:
+            if stamp.origin == self._node:
                 sent = message._replace(retain=True, qos=max(message.qos, 1))
                 self._originate(sent, (node,), stamp)
         left = [*self._fetching.values(), *self._wishes]
@@ -129,6 +132,18 @@ class Retained:
         put = lambda: self._out.put(STATE, (SERVED,), (max(served, 0),))  # noqa: E731
         # Served is what the journal holds; originate waits for the state in the same way.
         self._out.after(STATE, lambda: self._out.after(JOURNAL, put))
+
+    def _cleared(self, patterns: Iterable[str], retained: set[str]) -> list[Message]:
+        """Return what the own broker's clients have cleared: others may hold older messages.
+
+        Who does not want a topic is not told that it was cleared, and serves what it retains.
+        """
+        index = PatternIndex(patterns)
+        return [
+            Message(topic, b"", 1, retain=True)
+            for topic, stamp in self._stamps.items()
+            if stamp.origin == self._node and topic not in retained and index.covering(topic)
+        ]
 
     # --- the broker, and its interests ---
 

@@ -1,6 +1,8 @@
 """How a mesh must look when all has been calm for long: agents agree, and nothing is left over."""
 
+from collections import defaultdict
 from collections.abc import Collection
+from typing import NamedTuple
 
 from meshwright.mesh.core.agent import Agent
 from meshwright.mesh.core.events import PLANNER
@@ -8,6 +10,16 @@ from meshwright.mesh.core.routes import components
 from meshwright.mesh.simulator.mesh import Mesh
 from meshwright.mesh.simulator.oracle import Violation
 from meshwright.patterns.filters import covers
+
+
+class Kept(NamedTuple):
+    """A client had a message retained, or cleared one with an empty payload."""
+
+    time: float
+    broker: int
+    topic: str
+    payload: bytes
+
 
 Wanted = Collection[tuple[int, str]]  # broker and filter
 
@@ -48,5 +60,32 @@ def _unplanned(mesh: Mesh, wanted: Wanted) -> list[Violation]:
         }
         if len(components(nodes, near)) > 1:
             text = f"unplanned: {pattern!r} at {sorted(nodes)} needs relays"
+            found.append(Violation(1, text))
+    return found
+
+
+def wrongly_kept(
+    mesh: Mesh, wanted: Wanted, steady: Wanted, kept: Collection[Kept]
+) -> list[Violation]:
+    """Return the topics of which brokers that want them retain different or old messages.
+
+    The last message of each writer may win over those of the others: only agents that hear of each
+    other agree about what is later. Of one writer it is the last one. A topic is judged if two
+    brokers want it all the time (`steady`): an agent does not hear what its clients set while no
+    other broker wants it.
+    """
+    found = []
+    last: dict[str, dict[int, bytes]] = defaultdict(dict)
+    for each in sorted(kept):
+        last[each.topic][each.broker] = each.payload
+    for topic, by_writer in sorted(last.items()):
+        if len({node for node, wide in steady if covers(wide, topic)}) < 2:
+            continue
+        there = {}
+        for node in sorted({node for node, wide in wanted if covers(wide, topic)}):
+            message = mesh.brokers[node].state.retained.get(topic)
+            there[node] = b"" if message is None else message.payload
+        if len(set(there.values())) > 1 or not set(there.values()) <= set(by_writer.values()):
+            text = f"retained: {topic!r} is {there}, and its writers left {by_writer}"
             found.append(Violation(1, text))
     return found

@@ -9,7 +9,7 @@ from meshwright.mesh.core.events import PLANNER, Replan
 from meshwright.mesh.core.settings import Limits
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.simulator.design import draw_design
-from meshwright.mesh.simulator.ending import left_over
+from meshwright.mesh.simulator.ending import Kept, left_over, wrongly_kept
 from meshwright.mesh.simulator.mesh import Mesh, Options
 from meshwright.mesh.simulator.oracle import (
     FOREVER,
@@ -25,6 +25,9 @@ from meshwright.mesh.simulator.oracle import (
 
 FILTERS = ("a/#", "a/+", "a/b", "+/b", "b/c", "#", "c", "+/+/d", "a/b/c", "b/+")
 TOPICS = ("a/b", "a/c", "b/b", "b/c", "c", "d", "a/b/d", "a/b/c")
+RETAINED = ("a/r", "r/b", "r")  # topics of retained messages
+# Faults in which a broker forgets retained messages, or has old ones again.
+FORGETTING = ("wiped", "saved")
 BEGIN, END, QUIET = 4.0, 12.0, 70.0  # seconds: publishing begins, ends, and all must be settled
 RESTORING = 20.0  # seconds that a planner may take to collect the log, if agents are away
 FAULTS = (
@@ -51,6 +54,7 @@ class Plan(NamedTuple):
     added: tuple[int, ...] = (0, 0, 0, 1, 2)  # brokers that are added meanwhile
     removed: tuple[int, ...] = (0, 0, 1)  # brokers that are removed, in peace or at once
     loses_planner: tuple[bool, ...] = (*[False] * 6, True)  # whether its files are lost
+    retained: tuple[int, int] = (0, 6)  # messages that clients have retained, or clear
     full_disks: tuple[int, ...] = (0, 0, 0, 1, 2)  # disks that take nothing for a while, or little
 
 
@@ -89,12 +93,15 @@ class Scenario:
         )
         self.mesh = Mesh(seed, self._options, draw_design(seed, self._options.routing), agent_class)
         self._posts: list[Post] = []
+        self._n_retained = 0
         self._n_planned = 0
         self._faults: list[Fault] = []
         self._ended: list[Interest] = []
         self._since: dict[tuple[int, str], float] = {}
         self._others = random.Random(f"members {seed}")  # drawn apart, as above
         self._disks = random.Random(f"disks {seed}")  # and these
+        self._keeps = random.Random(f"retained {seed}")  # and these
+        self._retained: list[Kept] = []
         self._slow_links: list[tuple[int, int]] = []
         self._members: dict[int, Membership] = {}  # of brokers that came or went
 
@@ -126,9 +133,15 @@ class Scenario:
             self._lose_planner(self._others.uniform(BEGIN, END))
         for _ in range(self._disks.choice(self._plan.full_disks)):
             self._fill_disk()
+        for _ in range(self._keeps.randint(*self._plan.retained)):
+            self._plan_retained(self._keeps.uniform(BEGIN, END))
         mesh.clock.run(QUIET)
         history = self._history()
         found = [*Oracle(history).violations(), *left_over(mesh, self._gone(), self._since)]
+        forgets = self._gone() or any(fault.kind in FORGETTING for fault in self._faults)
+        if not forgets and not mesh.notes["dropped_journal_full"]:
+            steady = [key for key, since in self._since.items() if since < BEGIN]
+            found += wrongly_kept(mesh, self._since, steady, self._retained)
         return Result(self._seed, found, history, mesh)
 
     def _lose_planner(self, start: float) -> None:
@@ -212,6 +225,20 @@ class Scenario:
                 now = self.mesh.clock.now
                 self._posts.append(Post(len(self._posts), now, node, topic, payload, qos, expiry))
                 self.mesh.brokers[node].publish(Message(topic, payload, qos, expiry=expiry))
+
+        self.mesh.clock.at(time, post)
+
+    def _plan_retained(self, time: float) -> None:
+        """Plan a retained message, or one that clears it; on topics of their own."""
+        draw = self._keeps
+        node, topic = draw.randrange(self._options.n_nodes), draw.choice(RETAINED)
+        self._n_retained += 1
+        payload = b"" if draw.random() < 0.25 else f"kept {self._n_retained}".encode()
+
+        def post() -> None:
+            if self.mesh.brokers[node].is_up:
+                self._retained.append(Kept(self.mesh.clock.now, node, topic, payload))
+                self.mesh.brokers[node].publish(Message(topic, payload, 1, retain=True))
 
         self.mesh.clock.at(time, post)
 
@@ -343,6 +370,7 @@ class Scenario:
             Seen(node, arrival.time, arrival.message.payload, arrival.message.topic)
             for node, broker in enumerate(self.mesh.brokers)
             for arrival in broker.arrivals
+            if arrival.message.topic not in RETAINED
         ]
         options = self._options
         return History(
