@@ -17,6 +17,7 @@ import pytest
 from meshwright.deploy.lab.processes import free_ports
 from meshwright.deploy.lab.running import find_lab
 from meshwright.deploy.mosquitto import LOGS
+from meshwright.model.client_ids import AGENT
 from meshwright.model.instance import Instance
 from tests.e2e.in_process import run_in_process
 from tests.e2e.test_mosquitto_log import MOSQUITTO, accepts, free_port, pairs_of, wait_until
@@ -65,6 +66,9 @@ def logs(tmp_path_factory) -> Path:
             stack.callback(client.leave)
             if node in SENT:
                 client.publish(SENT[node])
+            agent = Client(f"{AGENT}old.{node}.data", port, "#")  # of a mesh that ran before
+            stack.callback(agent.leave)
+            agent.publish("from/elsewhere")
         for node in (*SENT, *WANTED):
             shutil.copy(running / f"{node}.log", copies)
     return copies
@@ -86,6 +90,7 @@ def test_the_network_of_the_trial_goes_from_logs_to_a_verified_mesh(
     more = ["--publications", place["devices.csv"]] if listed else []
     read = run("ingest", logs / "*.log", *more, "-o", place["workload"])
     assert read["n_rejected"] == 0
+    assert read["log"]["skipped"]["of agents of a mesh"] == len(SENT) + len(WANTED)
     assert pairs_of(place["workload"]) == set(WANTED.items())
     workload = Instance.load(place["workload"])
     sent, names = workload.publications, workload.node_names

@@ -11,11 +11,11 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from meshwright.deploy import Broker, plan, write_conf
+from meshwright.model.client_ids import is_bridge
 from meshwright.model.instance import Instance
 from meshwright.model.overlay import Overlay
 from meshwright.overlay import design
 from meshwright.workload.ingest import ingest
-from meshwright.workload.sessions import is_bridge
 from tests.e2e.test_mosquitto_log import MOSQUITTO, accepts, free_port, pairs_of, wait_until
 from tests.patience import SECONDS
 

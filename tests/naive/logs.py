@@ -11,7 +11,7 @@ TIME = re.compile(r"^[0-9]+: ")
 PUBLISH = re.compile(
     r"Received PUBLISH from (.*?) \(d., q., r., m[0-9]+, '(.*)', \.\.\. \(([0-9]+) bytes\)\)"
 )
-BRIDGE = re.compile(r"mesh(-local)?\.[^. ][^ ]*\.[^ ]+")
+OURS = re.compile(r"mesh(-local)?\.[^. ][^ ]*\.[^ ]+|meshwright-(agent|verify)\..*")
 
 
 def split(line):
@@ -82,7 +82,7 @@ def wanted(lines, since=None, until=None):
     asked = requests(texts)
     found = set()
     for i, client, name, subscribes in asked:
-        if not subscribes or BRIDGE.fullmatch(client) or name.startswith("$SYS/"):
+        if not subscribes or OURS.fullmatch(client) or name.startswith("$SYS/"):
             continue
         over = [j for j in range(i + 1, len(texts)) if ends(texts, j, client, name, asked)]
         last = over[0] if over else len(texts)  # it is wanted up to this line
@@ -93,11 +93,11 @@ def wanted(lines, since=None, until=None):
 
 
 def messages(lines):
-    """Return (messages, bytes) of each topic that clients which are no bridges publish."""
+    """Return (messages, bytes) of each topic that clients which are not ours publish."""
     counts, sizes = Counter(), Counter()
     for line in lines:
         match = PUBLISH.fullmatch(split(line)[1])
-        if match and not BRIDGE.fullmatch(match[1]) and not match[2].startswith("$SYS/"):
+        if match and not OURS.fullmatch(match[1]) and not match[2].startswith("$SYS/"):
             counts[match[2]] += 1
             sizes[match[2]] += int(match[3])
     return {topic: (n, sizes[topic]) for topic, n in counts.items()}

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 from meshwright.workload.sessions import follow
 from tests.naive import logs as naive
 
-CLIENTS = ("a", "b 1", "panel 7", "mesh.x.y", "v5")
+CLIENTS = (
+    "a",
+    "b 1",
+    "panel 7",
+    "mesh.x.y",
+    "meshwright-agent.m.x.data",
+    "meshwright-verify.1",
+    "v5",
+)
 TOPICS = ("t", "t/1", "t 1/x", "$SYS/load", "$share/g/t")
 
 

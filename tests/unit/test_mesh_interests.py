@@ -3,7 +3,6 @@
 import pytest
 
 from meshwright.mesh.adapters.interests import (
-    AGENT,
     AMBIGUOUS,
     CUT,
     NOTICE,
@@ -11,6 +10,7 @@ from meshwright.mesh.adapters.interests import (
     UNSUBSCRIBED,
     Interests,
 )
+from meshwright.model.client_ids import AGENT, TRIAL
 
 TIME = "1794982953: "
 
@@ -107,6 +107,11 @@ def test_a_persistent_session_stays_when_its_client_leaves():
 @pytest.mark.parametrize("client", [f"{AGENT}demo.edge-1.data", "mesh.edge-1.edge-2"])
 def test_agents_and_bridges_are_no_interests(client):
     assert reader(connected(client), (SUBSCRIBED, f"{client} 1 x/#")).wanted() == set()
+
+
+def test_clients_of_mesh_verify_are_interests_of_agents():
+    client = f"{TRIAL}7f"
+    assert reader(connected(client), (SUBSCRIBED, f"{client} 1 x/#")).wanted() == {"x/#"}
 
 
 def test_what_stays_inside_the_broker_is_no_interest_but_shared_filters_are():

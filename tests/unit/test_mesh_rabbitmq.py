@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
-from meshwright.mesh.adapters.adapter import AGENT
 from meshwright.mesh.adapters.bindings import filter_of, wanted_by
 from meshwright.mesh.adapters.known import ADAPTERS
+from meshwright.model.client_ids import AGENT
 from meshwright.patterns.filters import covers
 
 LEVELS = st.one_of(st.text("ab c", min_size=0, max_size=3), st.just("+"))

@@ -281,7 +281,7 @@ def facts_of_log(log: dict[str, Any], without_subscriptions: list[str]) -> dict[
     if log["n_messages"]:
         facts["messages"] = f"{log['n_messages']:,} of own clients"
     if log["n_relayed"]:
-        facts["relayed"] = f"{log['n_relayed']:,} messages that bridges of a mesh brought, left out"
+        facts["relayed"] = f"{log['n_relayed']:,} messages that bridges or agents brought, left out"
     if log["n_unnamed"]:
         facts["not named"] = f"{log['n_unnamed']:,} messages whose topics the log does not name"
     if log["skipped"]:

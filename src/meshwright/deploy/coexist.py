@@ -23,10 +23,10 @@ from meshwright.deploy.installed import (
 from meshwright.deploy.plan import LAYOUTS, Broker, Plan
 from meshwright.deploy.validate import GRANTED, RIGHTS, Carrier, carried, find_cycle
 from meshwright.errors import InputError
+from meshwright.model.client_ids import REMOTE
 from meshwright.patterns.filters import PatternIndex, covers, representative_names
 
 INFLIGHT_QOS_2 = 1000
-CLIENT_ID = "mesh."
 PASSWORD = b"\nremote_password "
 LIMITS = {  # options that may stop a message, with the value that does not
     "message_size_limit": "0",
@@ -190,10 +190,10 @@ def _judge_listener(broker: Broker, installed: Installed, found: Findings) -> No
             "bridges carry. Give bridges another listener."
         )
     prefix = installed.security(broker.port).get("clientid_prefixes", "")
-    if not CLIENT_ID.startswith(prefix):
+    if not REMOTE.startswith(prefix):
         found.errors.append(
             f"{node!r} has `clientid_prefixes {prefix}`, and the ids of bridges begin with "
-            f"{CLIENT_ID!r}: they are refused."
+            f"{REMOTE!r}: they are refused."
         )
 
 

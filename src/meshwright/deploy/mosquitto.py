@@ -21,6 +21,7 @@ from meshwright.deploy.names import directory_name
 from meshwright.deploy.plan import FILE, FORMAT_VERSION, KIND, LAYOUTS, Broker, Plan
 from meshwright.deploy.validate import validate
 from meshwright.errors import CheckError, check_choice
+from meshwright.model.client_ids import LOCAL, REMOTE
 from meshwright.patterns.filters import PatternIndex, is_filter
 from meshwright.runtime.provenance import command_line
 from meshwright.storage import replacing
@@ -234,8 +235,8 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
         name=plan.directories[other.node],
         address=other.endpoint,
         version=VERSION_311 if overlap([line.pattern for line in lines]) else VERSION_5,
-        remote=f"mesh.{ends}{secret}",
-        local=f"mesh-local.{ends}{secret}",
+        remote=f"{REMOTE}{ends}{secret}",
+        local=f"{LOCAL}{ends}{secret}",
     )
     if broker.tls:
         text += f"bridge_cafile {broker.ca}\n"
@@ -243,7 +244,7 @@ def bridge(plan: Plan, broker: Broker, other: Broker, passwords: Mapping[str, st
         text += f"bridge_certfile {broker.cert}\nbridge_keyfile {broker.key}\n"
     if broker.username:
         # By default the topic of its state has the id, and whoever reads $SYS would know it.
-        text += f"notification_topic $SYS/broker/connection/mesh.{ends}/state\n"
+        text += f"notification_topic $SYS/broker/connection/{REMOTE}{ends}/state\n"
         text += f"remote_username {broker.username}\nremote_password {passwords[broker.node]}\n"
     return text + "".join(f"topic {line.pattern} {line.direction} {plan.qos}\n" for line in lines)
 

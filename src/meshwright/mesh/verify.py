@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from meshwright.errors import DeployError
-from meshwright.mesh.adapters.adapter import AGENT, Capabilities
+from meshwright.mesh.adapters.adapter import Capabilities
 from meshwright.mesh.clients import Got, MeshClient, until
 from meshwright.mesh.config import read_agent, read_mesh
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.process import agent_adapter, agent_login
 from meshwright.mesh.status import mesh_status
+from meshwright.model.client_ids import AGENT, TRIAL
 from meshwright.patterns.filters import covers
 
 MOST_PUBLISHERS = 10
@@ -120,7 +121,8 @@ class _Verification:
                 await watcher.subscribe(f"{self._root}/#")
                 watchers[node] = watcher
                 if self._filters[node] and declared is None:
-                    client = await MeshClient.open(login._replace(client_id=f"v-{self._run}"))
+                    name = f"{TRIAL}{self._run}"
+                    client = await MeshClient.open(login._replace(client_id=name))
                     await client.subscribe(*sorted(self._filters[node]))
                     clients[node] = client
             await self._ready(watchers)

@@ -19,8 +19,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from meshwright.errors import InputError
+from meshwright.model.client_ids import OWN_CLIENT
 from meshwright.workload.files import ROTATION, Source
-from meshwright.workload.sessions import BRIDGE_CLIENT, follow, topic_of
+from meshwright.workload.sessions import follow, topic_of
 
 # The time in front of a line: seconds since 1970, or as log_timestamp_format writes it.
 TIME = r"^(?:[0-9][0-9TZ:./,+ -]*: )?+"  # possessive: what follows must see past the time
@@ -102,7 +103,7 @@ class LogFacts:
     """What was found in logs beside the records."""
 
     n_messages: int = 0
-    n_relayed: int = 0  # messages that bridges of a mesh brought
+    n_relayed: int = 0  # messages that bridges and agents of a mesh brought
     n_unnamed: int = 0  # messages of a mesh log whose topics it does not name
     skipped: dict[str, int] = field(default_factory=dict)  # subscriptions, by reason
     in_doubt: dict[str, int] = field(default_factory=dict)  # subscriptions that are kept
@@ -209,7 +210,7 @@ def log_rows(lines: DataFrame, window: Window) -> DataFrame:
         "seconds": F.when(F.col("valid"), moment),
         "text": F.when(F.col("valid") & ~F.col("said").rlike(OTHER), F.col("said")),
         "topic": F.when(sent, topic),
-        "relayed": F.when(sent, client.rlike(BRIDGE_CLIENT)),
+        "relayed": F.when(sent, client.rlike(OWN_CLIENT)),
         "n": F.when(sent, F.lit(1).cast("long")),
         "size": F.when(sent, size.try_cast("long")),
         "low": F.when(inside, moment),

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# Client ids of bridges that `deploy` writes: both ends, each written as a directory name.
-BRIDGE_CLIENT = r"^mesh(-local)?\.[A-Za-z0-9_%-][A-Za-z0-9_.%-]*\.[A-Za-z0-9_.%-]+$"
+from meshwright.model.client_ids import AGENT, TRIAL, is_bridge
 
 # Why a subscription is left out
 BRIDGE = "of bridges of a mesh"
+OF_AGENT = "of agents of a mesh"
+OF_TRIAL = "of `mesh verify`"
 UNSUBSCRIBED = "unsubscribed"
 ENDED = "ended with a clean session"
 REPLACED = "of a session that a new one replaced"
@@ -27,7 +28,6 @@ INSIDE = "of $SYS, which stays inside a broker"
 EXPIRY_UNKNOWN = "MQTT 5 clients that left: the log does not tell when their sessions expire"
 START_UNKNOWN = "clients that left: the log does not tell whether their sessions were clean"
 
-_BRIDGE = re.compile(BRIDGE_CLIENT)
 _CONNECTED = re.compile(
     r"New client connected from \S+ as (.*) \(p([0-9]+), c([01]), k[0-9]+(?:, u'.*')?\)\.?"
 )
@@ -128,17 +128,6 @@ def readings_of(text: str) -> list[tuple[str, str]]:
     return [(text[: cut.start()], text[cut.end() + 1 :]) for cut in _QOS.finditer(text)]
 
 
-def is_bridge(client: str) -> bool:
-    """Return whether a client id is that of a bridge of a mesh.
-
-    Examples
-    --------
-    >>> is_bridge("mesh.press-hall.Halle%203"), is_bridge("mesh.7"), is_bridge("meshes.a.b")
-    (True, False, False)
-    """
-    return _BRIDGE.match(client) is not None
-
-
 def topic_of(filter: str) -> str | None:
     """Return what a broker must get for a filter; None if it never leaves the broker.
 
@@ -172,7 +161,7 @@ class BrokerLog:
             self._ever = dict.fromkeys(self.pairs())
 
     def result(self) -> Followed:
-        """Return what is wanted, without bridges and what stays inside of the broker."""
+        """Return what is wanted, without what is ours and what stays inside of the broker."""
         self._grant_listed()
         in_doubt = Counter[str]()
         for session in self._sessions.values() if self._ever is None else ():
@@ -181,6 +170,11 @@ class BrokerLog:
                 in_doubt[doubt] += len(session.filters)
         wanted = list(self.pairs() if self._ever is None else self._ever)
         skipped = self._skipped + Counter(self._left_out.values())
+        # Agents must follow these clients like any other; who plans from the log must not.
+        trials = sum(client.startswith(TRIAL) for client, _ in wanted)
+        if trials:
+            skipped[OF_TRIAL] += trials
+            wanted = [pair for pair in wanted if not pair[0].startswith(TRIAL)]
         return Followed(wanted, list(self._wills), skipped, in_doubt)
 
     def read(self, text: str) -> None:
@@ -252,8 +246,8 @@ class BrokerLog:
         self._listed.clear()
 
     def subscribe(self, client: str, name: str) -> None:
-        """A client wants a filter from here on; bridges of a mesh and $SYS are left out."""
-        reason = BRIDGE if is_bridge(client) else INSIDE if topic_of(name) is None else None
+        """A client wants a filter from here on; bridges, agents and $SYS are left out."""
+        reason = _why_left_out(client, name)
         if reason is not None:
             self._left_out[client, name] = reason
             if reason == INSIDE:
@@ -333,6 +327,14 @@ class BrokerLog:
         for client, session in self._sessions.items():
             for name in session.filters:
                 yield client, name
+
+
+def _why_left_out(client: str, name: str) -> str | None:
+    if is_bridge(client):
+        return BRIDGE
+    if client.startswith(AGENT):
+        return OF_AGENT
+    return INSIDE if topic_of(name) is None else None
 
 
 def _cuts(text: str) -> Iterator[tuple[str, str]]:

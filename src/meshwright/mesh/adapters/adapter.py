@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 from meshwright.mesh.core.events import Wanted
 from meshwright.mesh.shell.mqtt import Login
+from meshwright.model.client_ids import AGENT
 from meshwright.patterns.filters import is_filter
-
-AGENT = "meshwright-agent."  # begins the client ids of agents, whose subscriptions are no interests
 
 
 class Capabilities(NamedTuple):

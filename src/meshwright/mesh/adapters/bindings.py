@@ -9,7 +9,7 @@ widened to a filter that covers it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from meshwright.mesh.adapters.adapter import AGENT
+from meshwright.model.client_ids import AGENT
 from meshwright.patterns.filters import topic_error
 
 SESSIONS = "mqtt-subscription-"  # begins the names of queues of MQTT clients

@@ -10,7 +10,7 @@ from meshwright.errors import DeployError
 from meshwright.mesh.adapters.messages import message_of
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.shell.mqtt import Connection, Login, connect
-from meshwright.workload.sessions import is_bridge
+from meshwright.model.client_ids import is_bridge
 
 CONNECTIONS = "$SYS/broker/connection/+/state"  # retained: the bridges of a broker
 SECONDS = 30.0  # without any answer after which a fetch fails

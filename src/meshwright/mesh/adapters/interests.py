@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from meshwright.mesh.adapters.adapter import AGENT
+from meshwright.model.client_ids import AGENT, is_bridge
 from meshwright.patterns.filters import is_allowed, is_filter
-from meshwright.workload.sessions import BrokerLog, SessionState, is_bridge, readings_of, topic_of
+from meshwright.workload.sessions import BrokerLog, SessionState, readings_of, topic_of
 
 PREFIX = "$SYS/broker/log/"
 SUBSCRIBED, UNSUBSCRIBED, NOTICE = (

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from meshwright.errors import DeployError
-from meshwright.mesh.adapters.adapter import AGENT
 from meshwright.mesh.clients import Got, MeshClient, until
 from meshwright.mesh.core.settings import AgentSettings
 from meshwright.mesh.core.values import Message
@@ -22,6 +21,7 @@ from meshwright.mesh.lab.faults import FaultRunner
 from meshwright.mesh.lab.records import Records, Verdict
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
+from meshwright.model.client_ids import AGENT
 
 READY_SECONDS = 120.0
 ARRIVE_SECONDS = 60.0
