@@ -10,6 +10,7 @@ import pytest
 
 from meshwright.model.instance import Instance
 from meshwright.storage import write_table
+from meshwright.workload.write import write_workload
 from tests.datasets import read_table, write_instance
 from tests.e2e.in_process import run_in_process
 
@@ -48,6 +49,41 @@ def test_design_check_export(tmp_path, workload):
     exported = process("export", "o", "--to", "csv", "-o", "links.csv", cwd=tmp_path)
     assert exported.returncode == 0, exported.stderr
     assert (tmp_path / "links.csv").read_text().startswith("u,v,rank,gain\nedge-")
+
+
+def test_a_design_counts_relays_and_says_what_it_costs_that_anyone_may_publish(
+    meshwright, tmp_path
+):
+    edges = [f"edge-{i}" for i in range(1, 7)]
+    published = [(edge, f"dev/{edge}/telemetry") for edge in edges]
+    wanted = [("cloud-1", "dev/+/telemetry"), ("cloud-2", "#")]
+    write_workload(Instance.from_pairs(wanted, publications=published), tmp_path / "w")
+    words = ("design", "w", "-o", "o", "--assume-publishers", "anyone")
+    designed = meshwright(*words)
+    assert designed.returncode == 0, designed.stderr
+    assert all(len(line) <= 80 for line in designed.stdout.splitlines())
+    assert "assumed: anyone may publish; ingest --publications says who does" in designed.stdout
+    assert "joined without relays" not in designed.stdout
+    facts = json.loads(meshwright(*words, "--force", "--json").stdout)
+    listed = json.loads(meshwright("design", "w", "-o", "listed", "--json").stdout)
+    relays, without = facts["relays"], facts["without_anyone"]
+    assert relays["topics"] > 0
+    assert without["n_edges"] == listed["n_edges"]
+    assert without["relayed"] == listed["relays"]["times"]
+    said = " ".join(designed.stdout.split())
+    price = f"the price: {facts['n_edges']} links instead of {without['n_edges']}, topics relayed"
+    assert f"{price} {relays['times']} times instead of {without['relayed']}" in said
+    assert f"joined, {relays['topics']} of them through relays: {relays['nodes']} broker" in said
+    checked = meshwright("check", "o")
+    assert checked.returncode == 0, checked.stderr
+    manifest = next((tmp_path / "o").glob("**/manifest.json"))
+    claimed = manifest.read_text()
+    times = f'"times": {relays["times"]}'
+    assert times in claimed
+    manifest.write_text(claimed.replace(times, '"times": 0'))
+    wrong = meshwright("check", "o")
+    assert wrong.returncode == 1
+    assert "of relays" in wrong.stderr
 
 
 def test_a_design_within_limits_is_checked_against_them(meshwright, tmp_path, workload):

@@ -9,6 +9,7 @@ from meshwright.model.publications import Publications
 from meshwright.overlay import design
 from meshwright.overlay.dataset import load_overlay, write_overlay
 from meshwright.overlay.demand import make_demand
+from meshwright.overlay.relays import find_relays, price_of_anyone
 from meshwright.workload.write import expand_workload, write_workload
 
 WANTED = [("cloud-1", "dev/+/telemetry"), ("cloud-2", "#")]
@@ -152,6 +153,19 @@ def test_an_overlay_on_disk_is_read_for_the_same_participants(tmp_path, trial):
     assert manifest["n_only_publishing"] == 6
     assert manifest["n_topics_unpublished"] == 2  # the two filters themselves
     assert load_overlay(tmp_path / "o").digest == overlay.digest
+
+
+def test_a_plan_of_anyone_says_what_that_costs(trial):
+    def made(assume):
+        return design(trial, "gm", assume_publishers=assume)
+
+    given, anyone = made("listed"), made("anyone")
+    price = price_of_anyone(anyone, trial, {"method": "gm"})["without_anyone"]
+    assert price["assume_publishers"] == "listed"
+    assert price["n_edges"] == given.n_edges
+    assert price["relayed"] == find_relays(given).times
+    assert find_relays(anyone).topics > 0
+    assert price_of_anyone(given, trial, {"method": "gm"}) == {}
 
 
 def test_expanding_a_workload_expands_its_publications(tmp_path):

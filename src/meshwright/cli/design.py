@@ -182,6 +182,7 @@ def _in_this_process(
     from meshwright.model.instance import Instance
     from meshwright.overlay import design
     from meshwright.overlay.dataset import write_overlay
+    from meshwright.overlay.relays import price_of_anyone
     from meshwright.runtime.progress import Progress
 
     progress = Progress(2)
@@ -191,7 +192,8 @@ def _in_this_process(
         print(announcement(expected), file=sys.stderr)
     with progress.step(f"designing with {options['method']}"):
         overlay = design(instance, on_progress=progress.update, **options)
-    return write_overlay(overlay, job.out, workload, force=job.force)
+    facts = price_of_anyone(overlay, instance, options)
+    return write_overlay(overlay, job.out, workload, force=job.force, facts=facts)
 
 
 def _on_spark(job: Job, workload: Path, expected: Forecast, options: dict[str, Any]) -> Manifest:
@@ -222,15 +224,30 @@ def announcement(expected: Forecast) -> str:
 def publishers_line(manifest: Manifest) -> str:
     """Return who was taken to publish, and how to say otherwise."""
     assumed = manifest["parameters"].get("assume_publishers", "subscribers")
+    how = "ingest --publications says who does"
     silent, carrying = manifest.get("n_topics_unpublished", 0), manifest.get("n_only_publishing", 0)
     if assumed == "subscribers":
-        return "assumed: subscribers publish their topics; ingest --publications says who does"
-    text = "anyone may publish" if assumed == "anyone" else "publishers: as the workload lists them"
+        return f"assumed: subscribers publish their topics; {how}"
+    text = "publishers: as the workload lists them"
+    if assumed == "anyone":
+        text = f"assumed: anyone may publish; {how}{_price_of_anyone(manifest)}"
     if carrying:
         text += f"\n{carrying:,} times a broker takes part in a topic only to publish it"
     if silent:
         text += f"\n{silent:,} topics that nobody publishes need no links"
     return text
+
+
+def _price_of_anyone(manifest: Manifest) -> str:
+    """Return a line on what it costs that anyone may publish, if that is known."""
+    other, relays = manifest.get("without_anyone"), manifest.get("relays")
+    if not other:
+        return ""
+    who = "listed publishers" if other["assume_publishers"] == "listed" else "subscribers"
+    text = f"the price: {manifest['n_edges']:,} links instead of {other['n_edges']:,}"
+    if relays and other["relayed"] is not None:
+        text += f", topics relayed {relays['times']:,} times instead of {other['relayed']:,}"
+    return "\n" + fill(f"{text} (only {who})", 80)
 
 
 def print_limits(manifest: Manifest) -> None:
@@ -263,6 +280,17 @@ def print_survival(manifest: Manifest) -> None:
             f"The price: {manifest['n_edges']:,} links instead of {links:,}, and a maximum degree "
             f"of {manifest['max_degree']:,} instead of {degree:,}."
         )
+
+
+def _joined(relays: dict[str, int] | None) -> str:
+    """Return how all topics are joined; `relays` None: they were not counted."""
+    if relays is None:
+        return "every topic's subscribers are joined"
+    if not relays["topics"]:
+        return "every topic's subscribers are joined without relays"
+    nodes = relays["nodes"]
+    who = "1 broker that only publishes" if nodes == 1 else f"{nodes:,} brokers that only publish"
+    return f"every topic is joined, {relays['topics']:,} of them through relays: {who} there"
 
 
 def print_dependence(manifest: Manifest) -> None:
@@ -312,7 +340,7 @@ def print_overlay(out: Path, manifest: Manifest) -> None:
     print_survival(manifest)
     print_dependence(manifest)
     if connected:
-        print("every topic's subscribers are joined without relays")
+        show.print_sentence(_joined(manifest.get("relays")))
         return
     budget = any(manifest["parameters"].get(name) for name in ("max_edges", "max_degree"))
     within = " within this budget" if budget else ""

@@ -29,6 +29,7 @@ from meshwright.overlay.kernels.topics import topic_costs
 from meshwright.overlay.limits_tables import limit_findings, read_limit_tables
 from meshwright.overlay.losses import named_splits, survival_facts
 from meshwright.overlay.methods import SMALL_WORLDS
+from meshwright.overlay.relays import find_relays
 from meshwright.overlay.restricted import restrictions_of
 from meshwright.overlay.topics import evaluate_range
 from meshwright.runtime.arrays import Ints, Longs
@@ -110,6 +111,7 @@ def check(
             findings = _check_order(made, restrictions, manifest["bounds"])
             findings += limit_findings(manifest, made)
             findings += _check_dependence(manifest, made)
+            findings += _check_relays(manifest, made)
         property_1 = _check_world(manifest, instance)
         findings += property_1 or []
         known = (u >= 0) & (v >= 0) & (u < n_nodes) & (v < n_nodes)
@@ -276,6 +278,14 @@ def _check_dependence(manifest: Manifest, overlay: Overlay) -> list[str]:
     if not isinstance(claimed, dict) or found is None:
         return []
     return _differences(claimed, found.as_dict(), "of dependence ")
+
+
+def _check_relays(manifest: Manifest, overlay: Overlay) -> list[str]:
+    """Return where the manifest is wrong about relays, if it counts them."""
+    claimed, found = manifest.get("relays"), find_relays(overlay)
+    if not isinstance(claimed, dict) or found is None:
+        return []
+    return _differences(claimed, found.as_dict(), "of relays ")
 
 
 def _check_topics(manifest: Manifest, subscribers: Longs, found: dict[str, Ints]) -> list[str]:

@@ -21,6 +21,7 @@ from meshwright.overlay.demand import make_demand
 from meshwright.overlay.dependence import find_dependence
 from meshwright.overlay.limits_tables import limit_facts, limit_tables, read_limit_tables
 from meshwright.overlay.losses import survival_facts
+from meshwright.overlay.relays import find_relays
 from meshwright.patterns.expand import expand
 from meshwright.runtime.arrays import Ints, Longs
 from meshwright.storage import Manifest, find_input, open_dataset, read_table, staging, write_table
@@ -58,6 +59,7 @@ def write_overlay(
                 **_participation(overlay.instance),
                 **limit_facts(overlay),
                 "dependence": found.as_dict() if (found := find_dependence(overlay)) else None,
+                "relays": relays.as_dict() if (relays := find_relays(overlay)) else None,
                 **survival_facts(overlay),
                 **overlay.certificate(),
                 **(facts or {}),

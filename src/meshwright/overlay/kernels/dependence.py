@@ -65,6 +65,18 @@ def list_splits(graph, rank, sends, wants, splitting):
 def losses_of_topic(graph, rank, sends, wants, t, place):
     """Return `lost_in_topic` of topic t. `place` int32[n_nodes] is -1 before and after."""
     begin, end = graph.topic_ptr[t], graph.topic_ptr[t + 1]
+    ends = links_of_topic(graph, rank, t, place)
+    pointers, neighbours = adjacency(end - begin, ends[ONE], ends[OTHER])
+    return lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
+
+
+@maker
+def links_of_topic(graph, rank, t, place):
+    """Return int64[3, n]: both ends of topic t's links, as places of members, and the rank.
+
+    A leaf has its first link to a carrier. `place` int32[n_nodes] is -1 before and after.
+    """
+    begin, end = graph.topic_ptr[t], graph.topic_ptr[t + 1]
     members, carries = graph.members[begin:end], graph.carries[begin:end]
     room = 0
     for i in range(len(members)):
@@ -81,8 +93,7 @@ def losses_of_topic(graph, rank, sends, wants, t, place):
     for u in members:
         place[u] = -1
     kept = keep_first_carriers(carries, ends[:, :n])
-    pointers, neighbours = adjacency(len(members), ends[ONE, :kept], ends[OTHER, :kept])
-    return lost_in_topic(pointers, neighbours, sends[begin:end], wants[begin:end])
+    return ends[:, :kept]
 
 
 @maker
