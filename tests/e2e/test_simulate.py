@@ -13,6 +13,7 @@ from meshwright.overlay import design
 from meshwright.overlay.dataset import write_overlay
 from meshwright.smallworld.methods import chord_fingers, random_ring
 from meshwright.smallworld.routing.simulate import simulate
+from meshwright.workload.write import write_workload
 from tests.datasets import read_table, write_instance
 from tests.e2e.in_process import run_in_process
 
@@ -68,6 +69,34 @@ def test_json_is_the_manifest_and_weights_are_read(spark, world, run):
     assert np.unique(read_table(Path("r"), "publications").column("topic")).tolist() == [1, 5]
     assert run(*words)[0] == 2  # it exists
     assert run(*words, "--force")[0] == 0
+
+
+def test_the_busiest_links_and_nodes_are_named_where_the_workload_has_rates(
+    spark, tmp_path, monkeypatch, run
+):
+    monkeypatch.chdir(tmp_path)
+    wanted = [("cloud", "temp"), ("log", "temp"), ("log", "door")]
+    published = [("edge", "temp", 2.0, 100), ("edge", "door", 0.5, 8), ("cloud", "temp")]
+    write_workload(Instance.from_pairs(wanted, publications=published), "w")
+    write_overlay(design(Instance.load("w"), "gm", certify=False), "o", "w")
+    code, out, err = run("o", "-o", "r", "-n", "20", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)["traffic"]
+    # temp to both others, door to one of them
+    assert (found["messages"], found["bytes"]) == (2 * 2.0 + 0.5, 2 * 200.0 + 4.0)
+    assert found["n_unknown"] == 1
+    assert sum(row["messages"] for row in found["links"]) == 4.5
+    busiest = found["nodes"][0]
+    code, out, err = run("o", "-o", "r", "-n", "20", "--force")
+    assert "4.5 messages and 404 bytes per second over all links" in " ".join(out.split())
+    rows = {" ".join(line.split()) for line in out.splitlines()}
+    link = found["links"][0]
+    assert f"busiest links {' - '.join(link['ends'])} 2.5 204" in rows
+    assert (link["messages"], link["bytes"]) == (2.5, 204.0)
+    numbers = f"{busiest['messages']:.4g} {busiest['bytes']:.4g}"
+    assert f"busiest nodes {busiest['node']} {numbers}" in rows
+    assert "publications without a rate, which are not counted: 1" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
 
 
 @pytest.mark.parametrize("routing", [(), ("--routing", "tree")])

@@ -8,7 +8,7 @@ from meshwright.model.instance import Instance
 from meshwright.overlay import design
 from meshwright.smallworld.routing.simulate import new_draws, simulate
 from meshwright.smallworld.routing.trace import trace
-from meshwright.smallworld.routing.traffic import traffic
+from meshwright.smallworld.routing.traffic import traffic, traffic_facts
 from tests.naive.publishing import crossings
 
 NODES, TOPICS = "abcdef", "xyz"
@@ -67,7 +67,18 @@ def test_traffic_is_the_sum_over_all_publications(wanted, rates):
     assert found is not None
     assert found.messages.tolist() == messages.tolist()
     assert found.bytes.tolist() == sizes.tolist()
-    assert found.of_nodes(len(NODES)).sum() == 2 * messages.sum()
+    of_nodes = found.of_nodes(len(NODES))
+    for node in range(len(NODES)):
+        mine = [node in link for link in links]
+        assert [flow[node] for flow in of_nodes] == [messages[mine].sum(), sizes[mine].sum()]
+    facts = traffic_facts(overlay)
+    assert facts is not None
+    assert (facts["messages"], facts["bytes"]) == (messages.sum(), sizes.sum())
+    flows = [row["messages"] for row in facts["links"]]
+    assert flows == [flow for flow in sorted(messages.sum(axis=1), reverse=True)[:5] if flow]
+    for row in facts["nodes"]:
+        mine = [NODES.index(row["node"]) in link for link in links]
+        assert (row["messages"], row["bytes"]) == (messages[mine].sum(), sizes[mine].sum())
 
 
 @given(wanted=PAIRS, rates=RATES, seed=st.integers(0, 9))

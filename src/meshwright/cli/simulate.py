@@ -93,8 +93,29 @@ def print_run(out: Path, manifest: Manifest) -> None:
     print("\nbusiest nodes")
     rows = [(row["node"], row["sent"], row["received"]) for row in manifest["busiest"]]
     show.print_table(("node", "sent", "received"), rows)
+    print_traffic(manifest.get("traffic"))
     if totals["missed"]:
         print(f"subscribers of disconnected topics are missed: see `{command_name()} check`")
+
+
+def print_traffic(found: dict[str, Any] | None) -> None:
+    """Print the traffic by the rates of the workload, if it has some, and where it is most."""
+    if not found:
+        return
+    print()
+    show.print_sentence(
+        f"By the rates of the workload, on trees: {show.number(found['messages'])} messages and "
+        f"{show.number(found['bytes'])} bytes per second over all links."
+    )
+    rows: list[tuple[str | float, ...]] = []
+    for what, kind in (("busiest link", "links"), ("busiest node", "nodes")):
+        for i, row in enumerate(found[kind]):
+            name = row["node"] if kind == "nodes" else " - ".join(row["ends"])
+            flow = row["messages"], row["bytes"]
+            rows.append(("" if i else f"{what}s", name, *flow))
+    show.print_table(("", "", "messages/s", "bytes/s"), rows)
+    if found["n_unknown"]:
+        print(f"publications without a rate, which are not counted: {found['n_unknown']:,}")
 
 
 def _cells(totals: dict[str, Any]) -> list[str]:

@@ -79,5 +79,9 @@ def short(value: float, digits: int = 6) -> float:
 
 
 def rounded(value: Any) -> Any:
-    """Return a value, shortened if it is a float."""
+    """Return a value, with all floats in it shortened."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
     return short(value) if isinstance(value, float) else value

@@ -10,17 +10,18 @@ from meshwright.model.overlay import Overlay, bound_on_links, count_joins, linke
 from meshwright.overlay.dependence import MOST_SUBSCRIPTIONS, Failing, Losses, find_dependence
 from meshwright.overlay.kernels.dependence import count_lost, list_splits
 from meshwright.overlay.methods.baselines import hub
+from meshwright.overlay.relays import find_relays
 from meshwright.overlay.topics import TopicRows, topic_rows
 from meshwright.report.distributions import box, knee, rounded, short, summary, thin
 from meshwright.report.picture import count_distinct, picture
-from meshwright.smallworld.routing.traffic import traffic
+from meshwright.smallworld.routing.traffic import traffic_facts
 from meshwright.storage import Manifest, read_table
 
 LEAST_BEND = 0.02  # of the support; a curve that bends less is straight and has no knee
 MANY = 0.8  # the support that the 80/20 rule is about
 MOST_DOTS = 1200
 MOST_WORST = 10  # nodes whose loss is listed
-MOST_BUSIEST = 5  # links and nodes that are named
+MOST_DEAREST = 5  # links that are named
 
 
 def workload_facts(name: str, instance: Instance) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         "created": manifest.created,
         "headline": headline(overlay),
         "certificate": certificate(overlay),
+        "relays": relays.as_dict() if (relays := find_relays(overlay)) else None,
         "dependence": dependence(overlay),
         "losses": loss_facts(overlay),
         "degree": degree_facts(overlay),
@@ -65,7 +67,7 @@ def overlay_facts(label: str, overlay: Overlay, manifest: Manifest) -> dict[str,
         },
         "topic_sizes": topic_sizes(topics),
         "picture": picture(overlay),
-        "traffic": traffic_facts(overlay),
+        "traffic": rounded(traffic_facts(overlay)),
         "cost": cost_facts(overlay),
         "replanned": replanned_facts(manifest),
     }
@@ -90,7 +92,7 @@ def cost_facts(overlay: Overlay) -> dict[str, Any] | None:
     if costs is None:
         return None
     names, known = overlay.instance.node_names, ~np.isnan(costs)
-    dearest = np.argsort(np.where(known, -costs, np.inf), kind="stable")[:MOST_BUSIEST]
+    dearest = np.argsort(np.where(known, -costs, np.inf), kind="stable")[:MOST_DEAREST]
     return {
         "total": short(costs[known].sum()),
         "n_unknown": int(np.count_nonzero(~known)),
@@ -99,37 +101,6 @@ def cost_facts(overlay: Overlay) -> dict[str, Any] | None:
             {"ends": [names[v] for v in overlay.edges[i].tolist()], "cost": short(costs[i])}
             for i in dearest.tolist()
             if known[i]
-        ],
-    }
-
-
-def traffic_facts(overlay: Overlay) -> dict[str, Any] | None:
-    """Return the busiest links and nodes by messages per second, if rates are known."""
-    found = traffic(overlay)
-    if found is None:
-        return None
-    names = overlay.instance.node_names
-    per_link, per_node = found.messages.sum(axis=1), found.of_nodes(overlay.instance.n_nodes)
-    links = np.argsort(-per_link, kind="stable")[:MOST_BUSIEST].tolist()
-    nodes = np.argsort(-per_node, kind="stable")[:MOST_BUSIEST].tolist()
-    return {
-        "n_unknown": found.n_unknown,
-        "messages": short(float(per_link.sum())),
-        "bytes": short(float(found.bytes.sum())),
-        "links": [
-            {
-                "ends": [names[v] for v in found.edges[i].tolist()],
-                "messages": short(float(per_link[i])),
-                "bytes": short(float(found.bytes[i].sum())),
-                "topics": int(found.topics[i]),
-            }
-            for i in links
-            if per_link[i] > 0
-        ],
-        "nodes": [
-            {"node": names[v], "messages": short(float(per_node[v]))}
-            for v in nodes
-            if per_node[v] > 0
         ],
     }
 

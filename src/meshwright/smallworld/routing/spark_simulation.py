@@ -28,6 +28,7 @@ from meshwright.smallworld.routing import protocols
 from meshwright.smallworld.routing import simulate as in_memory
 from meshwright.smallworld.routing.kernels.publications import N_COUNTS
 from meshwright.smallworld.routing.protocols import Direction, Match
+from meshwright.smallworld.routing.traffic import traffic_facts
 from meshwright.storage import Manifest, Staging, read_manifest, read_parts, staging, write_table
 from meshwright.storage.digest import combine_reported
 
@@ -111,6 +112,7 @@ def simulate_on_spark(
             "seed": seed,
             "totals": totals,
             "busiest": busiest(here, load),
+            "traffic": traffic_facts(here),
             "digest": digest,
         }
         if against is not None:

@@ -6,6 +6,7 @@ at the filter's own tree, because nobody knows how its messages are spread over 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from meshwright.runtime.arrays import Floats, Ints
 from meshwright.smallworld.routing.kernels import protocols as kernel
 from meshwright.smallworld.routing.protocols import Direction, Match, tree_tables
 from meshwright.storage.digest import pack
+
+MOST_BUSIEST = 5  # links and nodes that are named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,11 +34,14 @@ class Traffic:
     topics: npt.NDArray[np.int64]  # [n_edges], that cross the link
     n_unknown: int
 
-    def of_nodes(self, n_nodes: int) -> Floats:
-        """Return the messages per second that each node sends and receives over links."""
-        per_link = self.messages.sum(axis=1)
+    def of_nodes(self, n_nodes: int) -> tuple[Floats, Floats]:
+        """Return the messages and bytes per second that each node sends and receives over links."""
         ends = self.edges.ravel()
-        return np.bincount(ends, np.repeat(per_link, 2), minlength=n_nodes).astype(np.float64)
+        messages, size = (
+            np.bincount(ends, np.repeat(flow.sum(axis=1), 2), minlength=n_nodes)
+            for flow in (self.messages, self.bytes)
+        )
+        return messages.astype(np.float64), size.astype(np.float64)
 
 
 def traffic(overlay: Overlay) -> Traffic | None:
@@ -87,6 +93,47 @@ def traffic(overlay: Overlay) -> Traffic | None:
         flows.append(flow)
     n_topics = np.bincount(link[crossed], minlength=overlay.n_edges)
     return Traffic(overlay.edges, flows[0], flows[1], n_topics, n_unknown)
+
+
+def traffic_facts(overlay: Overlay) -> dict[str, Any] | None:
+    """Return the traffic in all, and the busiest links and nodes by messages per second.
+
+    None if no rate is known.
+    """
+    found = traffic(overlay)
+    if found is None:
+        return None
+    names = overlay.instance.node_names
+    per_link, link_bytes = found.messages.sum(axis=1), found.bytes.sum(axis=1)
+    per_node, node_bytes = found.of_nodes(overlay.instance.n_nodes)
+    return {
+        "n_unknown": found.n_unknown,
+        "messages": float(per_link.sum()),
+        "bytes": float(link_bytes.sum()),
+        "links": [
+            {
+                "ends": [names[v] for v in found.edges[i].tolist()],
+                "messages": float(per_link[i]),
+                "bytes": float(link_bytes[i]),
+                "topics": int(found.topics[i]),
+            }
+            for i in _busiest(per_link)
+        ],
+        "nodes": [
+            {
+                "node": names[v],
+                "messages": float(per_node[v]),
+                "bytes": float(node_bytes[v]),
+            }
+            for v in _busiest(per_node)
+        ],
+    }
+
+
+def _busiest(flow: Floats) -> list[int]:
+    """Return where most flows, MOST_BUSIEST places at most."""
+    order = np.argsort(-flow, kind="stable")[:MOST_BUSIEST].tolist()
+    return [i for i in order if flow[i] > 0]
 
 
 def _places_of(edges: Ints, u: Ints, v: Ints) -> npt.NDArray[np.int64]:
