@@ -170,8 +170,8 @@ def test_passwords_that_cannot_be_had_are_told_and_never_shown(tmp_path, monkeyp
 
 def test_publishers_are_checked(tmp_path):
     path = tmp_path / "pubs.csv"
-    path.write_text("node,topic\na,x\na,x\nb,y\n")
-    assert read_publishers(path, ["a", "b"]) == [("a", "x"), ("b", "y")]
-    path.write_text("node,topic\nz,x\na,x/+\na,\n")
-    with pytest.raises(InputError, match=r"(?s)'z' is not in the overlay.*publishers need names"):
+    path.write_text("node,topic\na,x\na,x\nb,y/+\n")
+    assert read_publishers(path, ["a", "b"]) == [("a", "x"), ("b", "y/+")]
+    path.write_text("node,topic\nz,x\na,x/+\na,x+\n")
+    with pytest.raises(InputError, match=r"(?s)'z' is not in the overlay.*line 4: topic 'x\+'"):
         read_publishers(path, ["a", "b"])

@@ -117,3 +117,38 @@ def test_a_publisher_in_the_middle_of_its_own_topic_receives_nothing():
     assert route(made, "t").relays == ("middle",)  # whatever else is published at a or b
     assert route(made, "t").unwanted == 0
     assert made.summary()["relayed_topics"] == 0
+
+
+@pytest.mark.parametrize("assume", [None, "subscribers", "anyone"])
+def test_a_further_publisher_may_be_a_filter(tmp_path, assume):
+    filters = [("edge-3", "dev/+/telemetry"), ("edge-4", "dev/4/#"), ("edge-5", "nobody/#")]
+    listed = [("edge-1", "dev/1/telemetry"), ("edge-3", "dev/3/telemetry")]
+    made = planned(
+        listed,
+        assume,
+        wanted=[("cloud-1", "dev/+/telemetry"), ("cloud-1", "plant/1")],
+        publishers=filters,
+    )
+    for node, name in (("edge-3", "dev/+/telemetry"), ("edge-4", "dev/4/telemetry")):
+        found = route(made, name)
+        assert node in found.publishers
+        assert "cloud-1" in found.arrivals(node)
+    # What the filter covers, others' topics too; and nothing that nobody wants.
+    assert "edge-3" in route(made, "dev/1/telemetry").publishers
+    assert "dev/4/#" not in {found.name for found in made.routes if found.edges}
+    assert made.unheard == (("edge-5", "nobody/#"),)
+    write_conf(made, tmp_path / "conf")
+    assert validate(tmp_path / "conf") == []
+
+
+def test_a_further_filter_over_names_publishes_those_that_are_wanted():
+    made = planned(
+        [],
+        "subscribers",
+        wanted=[("a", "t/1"), ("b", "t/1"), ("b", "u")],
+        publishers=[("edge-1", "t/#")],
+    )
+    found = route(made, "t/1")
+    assert "edge-1" in found.publishers
+    assert set(found.arrivals("edge-1")) == {"a", "b"}
+    assert "edge-1" not in route(made, "u").publishers

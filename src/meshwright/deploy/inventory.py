@@ -19,7 +19,7 @@ from typing import Any
 from meshwright.deploy.names import fits_one_line
 from meshwright.deploy.plan import Broker
 from meshwright.model.names import LONGEST_NAME
-from meshwright.patterns.filters import is_filter, topic_error
+from meshwright.patterns.filters import topic_error
 from meshwright.storage.csv_files import raise_problems, read_rows, repeated
 
 REQUIRED = ("node", "host", "port")
@@ -163,7 +163,7 @@ def is_hash_of(entry: str, password: str) -> bool:
 
 
 def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the (node, topic) pairs of a publishers file, or raise with all problems."""
+    """Return the (node, topic or filter) pairs of a publishers file, or raise with all problems."""
     known = set(nodes)
     wrong: list[str] = []
     found = set()
@@ -171,8 +171,7 @@ def read_publishers(path: str | Path, nodes: Iterable[str]) -> list[tuple[str, s
         node, topic = row["node"], row["topic"]
         if node not in known:
             wrong.append(f"line {line}: node {node!r} is not in the overlay")
-        reason = "is a filter; publishers need names" if is_filter(topic) else topic_error(topic)
-        if reason:
+        if reason := topic_error(topic):
             wrong.append(f"line {line}: topic {topic!r} {reason}")
         found.add((node, topic))
     raise_problems(f"'{path}' cannot be used", wrong)

@@ -22,13 +22,19 @@ from meshwright.model.overlay import Overlay
 from meshwright.model.publications import Publications
 from meshwright.overlay.demand import make_demand
 from meshwright.patterns.expand import expand
-from meshwright.patterns.filters import PatternIndex, example_names, is_filter, topic_error
+from meshwright.patterns.filters import (
+    PatternIndex,
+    example_names,
+    is_filter,
+    meet,
+    topic_error,
+)
 from meshwright.storage.csv_files import raise_problems
 
 QOS = (0, 1, 2)
 COMPLETE = ("relay",)
 
-Publishers = Sequence[tuple[str, str]]  # (node, topic)
+Publishers = Sequence[tuple[str, str]]  # (node, topic or filter)
 Published = Sequence[tuple[int, int]]  # the same by id, of topics that are carried
 
 
@@ -71,8 +77,9 @@ def plan(
         raise disconnected_error(overlay, instance, forest)
     node_id = {name: i for i, name in enumerate(nodes)}
     topic_id = {name: t for t, name in enumerate(instance.topic_names)}
-    heard = sorted({pair for pair in publishers if pair[1] in topic_id})
-    published = [(node_id[node], topic_id[topic]) for node, topic in heard]
+    published = [
+        (node_id[node], topic_id[topic]) for node, topic in heard_pairs(instance, publishers)
+    ]
     roles = roles_of(instance, forest, published)
     published = [(node, t) for node, t in published if t not in skipped]
     carried, added = attach_publishers(forest, roles, edges, published)
@@ -112,21 +119,40 @@ def with_published(
     """Return who takes part in each topic and must be on its tree, and what no node wants.
 
     Further publishers are not on the trees: they are attached to them. The names that they publish
-    become topics where a filter matches them.
+    become topics where a filter matches them, and so do the meets of filters.
     """
     workload = overlay.instance.workload or overlay.instance
     known = set(workload.topic_names)
-    filters = PatternIndex(filter(is_filter, known))
-    names = {topic for _, topic in publishers if topic not in known}
-    heard = {name for name in names if filters.covering(name)}
-    unheard = [(node, topic) for node, topic in publishers if topic in names - heard]
+    patterns = PatternIndex(known)
+    near = {topic: patterns.overlapping(topic) for _, topic in publishers if topic not in known}
+    unheard = [(node, topic) for node, topic in publishers if near.get(topic, True) == []]
     if overlay.instance.wants is None:
+        # A filter itself may be wider than what anybody wants.
+        heard = {found for one, others in near.items() for o in others if (found := meet(one, o))}
         return expand(workload, heard), unheard
     if not publishers:
         return overlay.instance, unheard
     more = [pair for pair in publishers if pair not in unheard]
     taking = make_demand(workload.with_publications(more), overlay.parameters["assume_publishers"])
     return without_attached(taking, overlay.instance, more), unheard
+
+
+def heard_pairs(instance: Instance, publishers: Publishers) -> list[tuple[str, str]]:
+    """Return who else publishes which topic: a publisher of a filter all that it covers."""
+    names = list(instance.topic_names)
+    known, wanted = set(names), {names[t] for t in np.unique(instance.wanted.topics).tolist()}
+    found = {pair for pair in publishers if pair[1] in known and not is_filter(pair[1])}
+    if by_filter := patterns_of(pair for pair in publishers if is_filter(pair[1])):
+        found |= {(v, t) for t in wanted for v, own in by_filter.items() if own.covering(t)}
+    return sorted(found)
+
+
+def patterns_of(pairs: Iterable[tuple[str, str]]) -> dict[str, PatternIndex]:
+    """Return the patterns of each node."""
+    found: dict[str, PatternIndex] = {}
+    for node, pattern in pairs:
+        found.setdefault(node, PatternIndex()).add(pattern)
+    return found
 
 
 def without_attached(taking: Instance, designed: Instance, more: Publishers) -> Instance:
@@ -137,11 +163,25 @@ def without_attached(taking: Instance, designed: Instance, more: Publishers) -> 
         (names[v], old_topics[t])
         for v, t in zip(designed.nodes.tolist(), designed.topics.tolist(), strict=True)
     }
-    added = set(more) - old
+    # A further publisher of a filter takes part in what the filter covers, too.
+    further = patterns_of(more)
+    workload = designed.workload or designed
+    made, listed = workload.publications, list(workload.topic_names)
+    own = patterns_of(
+        (names[v], listed[t])
+        for v, t in zip(made.nodes.tolist(), made.topics.tolist(), strict=True)
+    )
+
+    def is_added(node: str, pattern: str) -> bool:
+        said = further.get(node)
+        if said is None or (node, pattern) in old or not said.covering(pattern):
+            return False
+        return node not in own or not own[node].covering(pattern)
+
     assert taking.wants is not None
     keep = np.array(
         [
-            wanted or (names[v], patterns[t]) not in added
+            wanted or not is_added(names[v], patterns[t])
             for v, t, wanted in zip(
                 taking.nodes.tolist(), taking.topics.tolist(), taking.wants.tolist(), strict=True
             )
