@@ -10,6 +10,7 @@ from pathlib import Path
 from meshwright.deploy import read_plan
 from meshwright.deploy.lab.compare import LAYOUTS, Measured, compare, hub, verdicts
 from meshwright.deploy.lab.processes import Process, wait_until
+from meshwright.overlay.dependence import Dependence
 from meshwright.runtime.progress import no_progress
 from tests.e2e.in_process import run_in_process
 from tests.e2e.lab_confs import needs_mosquitto, write_conf
@@ -43,6 +44,14 @@ def test_each_layout_delivers_everything_once_and_costs_what_it_must(tmp_path):
         "hub by topic": (3, 3),
         "plan": (3, 2),
     }
+    # Without b, a is cut off: of 12 deliveries of t those from and to a, but for its own.
+    depends = found["plan"].dependence
+    assert (depends.node, depends.topics, depends.of_topics) == ("b", 2, 3)
+    assert (depends.deliveries, depends.of_deliveries) == (4 + 2, 12 + 2 + 6)
+    assert verdicts(list(found.values()))[-1] == (
+        "Most depends on: 'b'. Without it 30% of the deliveries fail, besides its own, in 2 of 3 "
+        "topics."
+    )
     # Everything everywhere: 9 messages over 3 links each. By topic: only where it is wanted, and
     # the hub wants all three.
     crossings = {name: (m.n_crossings, m.n_unwanted) for name, m in found.items()}
@@ -91,6 +100,8 @@ def test_the_command_line_prints_a_row_for_each_layout(monkeypatch, capsys, tmp_
     rows = json.loads(out)
     assert [row["name"] for row in rows][-2:] == ["hub by topic", "plan"]
     assert rows[-1]["crossings_per_delivery"] == 1.0
+    assert rows[-1]["dependence"]["of_deliveries"] == 2
+    assert rows[0]["dependence"] is None
 
 
 def test_the_table_fits_and_names_what_went_wrong(capsys):
@@ -114,6 +125,15 @@ def test_a_star_is_called_a_star_and_a_hub_that_did_as_well_is_named():
         "A hub by topic did as well: no more links, messages or unwanted ones.",
     ]
     assert verdicts([hub, tree]) == []
+
+
+def test_a_single_point_of_failure_is_named_with_what_depends_on_it():
+    depends = Dependence("gate", 4, 5, 12, 20, star="", hub="")
+    plan = Measured("plan", 5, 3, 10, 20, 20, 0, 0, 0, 1.0, 2.0, depends)
+    assert verdicts([plan]) == [
+        "Single point of failure: 'gate'. Without it 60% of the deliveries fail, besides its own, "
+        "in 4 of 5 topics."
+    ]
 
 
 def test_a_comparison_that_is_told_to_end_stops_its_brokers(tmp_path):

@@ -197,7 +197,7 @@ def print_comparison(conf: Path, found: Sequence[Measured], publishers: int) -> 
         if missing or extra:
             print(f"{measured.name}: {missing:,} deliveries missing, {extra:,} duplicates")
     for sentence in verdicts(found):
-        print(sentence)
+        show.print_sentence(sentence)
 
 
 @lab.command()

@@ -11,6 +11,7 @@ import numpy as np
 from meshwright.deploy.plan import Plan
 from meshwright.deploy.route import Route
 from meshwright.model.kernels.graphs import adjacency
+from meshwright.overlay.dependence import Dependence
 from meshwright.overlay.kernels.dependence import MISSING, PAIRS, lost_in_topic
 from meshwright.runtime.arrays import Longs
 
@@ -50,8 +51,26 @@ def lost_on_tree(route: Route) -> tuple[list[str], Longs]:
 
 def n_deliveries(plan: Plan) -> int:
     """Return the deliveries over links: pairs of a publisher and another broker that wants it."""
-    return sum(
-        len(route.publishers) * len(route.subscribers)
-        - len(set(route.publishers) & set(route.subscribers))
-        for route in plan.routes
+    return sum(map(deliveries_of, plan.routes))
+
+
+def deliveries_of(route: Route) -> int:
+    """Return the same of one topic."""
+    both = set(route.publishers) & set(route.subscribers)
+    return len(route.publishers) * len(route.subscribers) - len(both)
+
+
+def find_dependence(plan: Plan) -> Dependence:
+    """Return what depends on the broker whose failure costs the others most deliveries."""
+    cost = failures(plan)
+    worst = max(plan.nodes, key=lambda node: cost[node].deliveries)
+    lost = cost[worst]
+    return Dependence(
+        node=worst if lost.deliveries else "",
+        topics=lost.topics,
+        of_topics=sum(deliveries_of(route) > 0 for route in plan.routes),
+        deliveries=lost.deliveries,
+        of_deliveries=n_deliveries(plan),
+        star="",
+        hub="",
     )

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from meshwright.deploy.failures import find_dependence
 from meshwright.deploy.graphs import neighbours
 from meshwright.deploy.lab.clients import Probe, link_probes
 from meshwright.deploy.lab.running import Lab, running_lab
@@ -29,6 +30,7 @@ from meshwright.deploy.plan import CONFIGURATION, Plan, read_plan
 from meshwright.deploy.plan import LAYOUTS as FILES
 from meshwright.deploy.route import Link
 from meshwright.errors import CheckError
+from meshwright.overlay.dependence import LEAST_STAR, Dependence
 
 PREFIX = "pub/"
 PROBE_TOPIC = "meshwright-lab-probe"
@@ -144,6 +146,7 @@ class Measured:
     n_extra: int
     median_ms: float | None  # from publishing to arrival over at least one link
     percentile_99_ms: float | None
+    dependence: Dependence | None = None  # of the plan: what depends on one broker
 
     @property
     def crossings_per_delivery(self) -> float | None:
@@ -157,8 +160,6 @@ class Measured:
 
 def verdicts(found: Sequence[Measured]) -> list[str]:
     """Return remarks on how the plan, the last of these, compares with the usual layouts."""
-    from meshwright.overlay.dependence import LEAST_STAR
-
     plan, said = found[-1], []
     if plan.n_links >= LEAST_STAR and plan.max_degree == plan.n_links:
         said.append("The plan is a star: every link ends at one broker, and all fail with it.")
@@ -168,6 +169,8 @@ def verdicts(found: Sequence[Measured]) -> list[str]:
         as_good = all(theirs <= ours for theirs, ours in zip(costs, own, strict=True))
         if hub.name == HUB_BY_TOPIC and as_good and plan.max_degree >= hub.max_degree:
             said.append("A hub by topic did as well: no more links, messages or unwanted ones.")
+    if plan.dependence is not None:
+        said += plan.dependence.sentences()
     return said
 
 
@@ -205,7 +208,8 @@ def compare(
         with step("measuring the plan"):
             probes = link_probes(plan, plan.nodes)
             with running_lab(conf, place=place / "lab-plan", any_ports=True, plan=plan) as lab:
-                found.append(_measure(lab, "plan", messages, timed, probes, ""))
+                measured = _measure(lab, "plan", messages, timed, probes, "")
+        found.append(replace(measured, dependence=find_dependence(plan)))
     return found
 
 
