@@ -248,3 +248,13 @@ def test_a_topic_that_is_left_out_may_be_disconnected():
     cut = overlay_of([*[(n, "o") for n in "ab"], ("a", "$SYS/y"), ("c", "$SYS/y")], [("a", "b")])
     assert plan(cut, brokers_of("abc"), skip_unsupported=True).skipped == ("$SYS/y",)
     assert plan(overlay, brokers_of("abc"), skip_unsupported=True).skipped == ("x y/#/",)
+
+
+def test_ten_topics_that_cannot_be_bridged_are_listed_and_all_are_counted():
+    names = [f"t{i} {end}" for i in range(9) for end in "ab"]  # as patterns all are the same: +
+    overlay = overlay_of([(node, name) for node in "ab" for name in names])
+    with pytest.raises(InputError, match="18 problems; nothing was written") as caught:
+        plan(overlay, brokers_of("ab"))
+    lines = str(caught.value).splitlines()
+    assert sum(line.startswith("  topic ") for line in lines) == 10
+    assert lines[-1] == "  and 8 more"

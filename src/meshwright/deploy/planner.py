@@ -33,6 +33,7 @@ from meshwright.storage.csv_files import raise_problems
 
 QOS = (0, 1, 2)
 COMPLETE = ("relay",)
+MOST_TOPICS = 10  # that cannot be bridged, in one message
 
 Publishers = Sequence[tuple[str, str]]  # (node, topic or filter)
 Published = Sequence[tuple[int, int]]  # the same by id, of topics that are carried
@@ -66,6 +67,7 @@ def plan(
         raise_problems(
             "the workload has topics that cannot be bridged (--skip-unsupported leaves them out)",
             problems,
+            most=MOST_TOPICS,
         )
     skipped = {t for t, name in enumerate(instance.topic_names) if name in wrong_topics}
     edges = overlay.edge_list()

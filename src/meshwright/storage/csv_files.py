@@ -8,11 +8,14 @@ from pathlib import Path
 from meshwright.errors import InputError
 
 
-def raise_problems(what: str, wrong: Sequence[str]) -> None:
-    """Raise InputError with all problems, if there are any."""
+def raise_problems(what: str, wrong: Sequence[str], most: int | None = None) -> None:
+    """Raise InputError with all problems, if there are any; `most`: list so many, count all."""
     if wrong:
         count = "a problem" if len(wrong) == 1 else f"{len(wrong):,} problems"
-        raise InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(wrong))
+        shown = list(wrong[:most])
+        if len(shown) < len(wrong):
+            shown.append(f"and {len(wrong) - len(shown):,} more")
+        raise InputError(f"{what}: {count}; nothing was written.\n  " + "\n  ".join(shown))
 
 
 def read_rows(
