@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,19 @@ def test_the_digest_does_not_depend_on_partitions(spark, tmp_path):
     kept = Instance.load(tmp_path / "w")
     plain = Instance(kept.node_names, kept.topic_names, kept.indptr, kept.topics)
     assert found == {plain.digest}
+
+
+def test_users_publish_their_own_topics_if_asked(spark, tmp_path):
+    model = SocialModel(nodes=500, mean_degree=8.0, seed=3)
+    plain = generate_social(spark, tmp_path / "plain", model)
+    assert Instance.load(tmp_path / "plain").n_publications == 0
+    manifest = generate_social(spark, tmp_path / "w", replace(model, publish=True))
+    made = Instance.load(tmp_path / "w")
+    assert manifest["n_publications"] == 500
+    assert made.publications.nodes.tolist() == made.publications.topics.tolist() == [*range(500)]
+    assert np.isnan(made.publications.rates).all()
+    wanted = Instance(made.node_names, made.topic_names, made.indptr, made.topics)
+    assert wanted.digest == plain["digest"]
 
 
 def test_users_are_nodes_and_topics(spark, tmp_path):

@@ -192,6 +192,7 @@ def social(
     max_degree: int | None = Option(None, help="The largest expected degree. [default: 5000]"),
     directed: bool = Option(False, "--directed/--undirected", help="Followers / friends."),
     reciprocity: float | None = Option(None, help="Directed: share returned. [default: 0.5]"),
+    publish: bool = Option(False, "--publish", help="Users publish their own topics."),
     seed: Seed = 1,
 ) -> None:
     """Friends or followers in communities; users are nodes and topics."""

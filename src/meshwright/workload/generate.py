@@ -175,7 +175,8 @@ def generate(
             blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
             written = tables.write_subscriptions(blocks, draw_blocks, stage)
             if model.publishers:
-                _write_publishers(spark, model, partitions, stage)
+                draw_topics = model.publisher_drawer()
+                _write_publishers(spark, draw_topics, (nodes, topics), partitions, stage)
         with progress.step("writing the names"):
             node_names = numbered_names(spark, "node", nodes, partitions)
             topic_names = numbered_names(spark, "topic", topics, partitions)
@@ -184,24 +185,29 @@ def generate(
             return tables.publish_workload(stage, written, *names, partitions, facts)
 
 
+def _own_topics(first: int, count: int) -> tuple[Ints, Ints]:
+    """Return the publishers of users' topics: each user its own."""
+    return np.ones(count, np.int32), np.arange(first, first + count, dtype=np.int32)
+
+
 def _write_publishers(
-    spark: SparkSession, model: TopicModel, partitions: int, stage: Staging
+    spark: SparkSession, draw_topics: Draw, sizes: tuple[int, int], partitions: int, stage: Staging
 ) -> None:
-    """Draw the publishers of each topic and write them."""
-    draw_topics, topics = model.publisher_drawer(), model.topics
+    """Draw the publishers of each topic and write them; `sizes` are the nodes and topics."""
+    n_nodes, topics = sizes
     n_blocks = -(-topics // BLOCK)
 
     def draw_blocks(batches: Batches) -> Batches:
         for first, end in tables.id_ranges(batches, topics):
-            sizes, nodes = draw_topics(first, end - first)
-            topic = np.repeat(np.arange(first, end, dtype=np.int32), sizes)
+            counts, nodes = draw_topics(first, end - first)
+            topic = np.repeat(np.arange(first, end, dtype=np.int32), counts)
             unknown = pa.nulls(len(nodes), pa.float64())
             arrays = [pa.array(nodes, pa.int32()), pa.array(topic, pa.int32()), unknown, unknown]
             yield pa.RecordBatch.from_arrays(arrays, list(tables.PUBLICATIONS))
 
     blocks = spark.range(0, n_blocks, 1, min(partitions, n_blocks))
     rows = blocks.mapInArrow(draw_blocks, tables.PUBLISHED)
-    tables.write_publications(rows, model.nodes, partitions, stage)
+    tables.write_publications(rows, n_nodes, partitions, stage)
 
 
 def generate_social(
@@ -231,6 +237,8 @@ def generate_social(
             written = tables.write_distinct(
                 keys, model.nodes, partitions, stage, drop_self_loops=True
             )
+            if model.publish:
+                _write_publishers(spark, _own_topics, (model.nodes, model.nodes), partitions, stage)
         with progress.step("writing the names"):
             users = numbered_names(spark, "user", model.nodes, partitions)
             facts = {

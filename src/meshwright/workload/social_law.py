@@ -59,6 +59,7 @@ class SocialModel:
     largest_community: int | None = None
     directed: bool = False
     reciprocity: float | None = None
+    publish: bool = False  # users publish their own topics; else nothing is said about publishers
     seed: int = 1
 
     def __post_init__(self) -> None:
