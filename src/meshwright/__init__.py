@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.content.dataset import load_assignment
     from meshwright.content.methods.registry import assign
     from meshwright.content.problem.dataset import load_problem
+    from meshwright.deploy.watch import watch
     from meshwright.errors import InputError, MeshwrightError
     from meshwright.model.broker_tree import BrokerTree
     from meshwright.model.changes import (
@@ -32,17 +33,27 @@ if TYPE_CHECKING:
     from meshwright.model.problem import Problem
     from meshwright.model.small_world import SmallWorld
     from meshwright.overlay import design
+    from meshwright.overlay.dataset import load_overlay
+    from meshwright.overlay.export import export
     from meshwright.smallworld.routing.simulate import Run, simulate
     from meshwright.smallworld.routing.trace import trace
     from meshwright.verbs import (
         check,
+        deploy_check,
+        deploy_diff,
+        deploy_merge,
         deploy_mosquitto,
         frontier,
+        generate,
+        generate_content,
         ingest,
+        ingest_content,
         make_report,
         replan,
+        sample,
         stats,
         write,
+        write_run,
     )
 
 _PARTS = {
@@ -60,12 +71,16 @@ _PARTS = {
     "model.overlay": ("Overlay", "disconnected_topics"),
     "model.problem": ("Problem",),
     "model.small_world": ("SmallWorld",),
+    "deploy.watch": ("watch",),
     "overlay": ("design",),
+    "overlay.dataset": ("load_overlay",),
+    "overlay.export": ("export",),
     "smallworld.routing.simulate": ("Run", "simulate"),
     "smallworld.routing.trace": ("trace",),
     "verbs": (
-        *("check", "deploy_mosquitto", "frontier", "ingest", "make_report", "replan"),
-        *("stats", "write"),
+        *("check", "deploy_check", "deploy_diff", "deploy_merge", "deploy_mosquitto", "frontier"),
+        *("generate", "generate_content", "ingest", "ingest_content", "make_report", "replan"),
+        *("sample", "stats", "write", "write_run"),
     ),
 }
 _HOME = {name: f"meshwright.{part}" for part, names in _PARTS.items() for name in names}

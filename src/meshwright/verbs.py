@@ -2,13 +2,13 @@
 
 `design`, `simulate` and `assign` work in memory and are elsewhere; so does `replan`, which is here
 because it takes overlays and small worlds. `deploy` and `report` are names of packages, so their
-functions are `deploy_mosquitto` and `make_report`. The other functions here read or write datasets;
-those on Spark use the active session, or start one on this machine.
+functions are `deploy_mosquitto`, `deploy_check`, ... and `make_report`. The other functions here
+read or write datasets; those on Spark use the active session, or start one on this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,14 @@ from meshwright.model.overlay import Overlay
 from meshwright.model.small_world import SmallWorld
 
 if TYPE_CHECKING:
-    from meshwright.deploy import Plan
+    from meshwright.content.dataset import Claims
+    from meshwright.deploy import Change as ConfChange
+    from meshwright.deploy import Findings, Merged, Plan
+    from meshwright.model.problem import Problem
     from meshwright.overlay.check import Evaluation
     from meshwright.overlay.frontier import Frontier
     from meshwright.overlay.replanning import Replan
+    from meshwright.storage import Manifest
     from meshwright.workload.statistics import Statistics
 
 
@@ -33,6 +37,67 @@ def ingest(sources: str | Path | Sequence[str | Path], out: str | Path, **option
 
     listed = [sources] if isinstance(sources, str | Path) else sources
     stage(spark_session(), [str(source) for source in listed], out, **options)
+    return Instance.load(out)
+
+
+def ingest_content(
+    subscribers: str | Path,
+    brokers: str | Path,
+    out: str | Path,
+    *,
+    max_delay: float = 0.3,
+    alpha: int = 3,
+    beta: float = 1.5,
+    beta_max: float = 1.8,
+    last_hop: bool = False,
+    force: bool = False,
+) -> Problem:
+    """Read tables of subscribers and brokers, write them as a problem, and return it."""
+    from meshwright.content.problem import ingest as stage
+    from meshwright.content.problem.dataset import load_problem
+    from meshwright.runtime.session import spark_session
+
+    tables, limits = (str(subscribers), str(brokers)), (alpha, beta, beta_max, last_hop)
+    named = dict(zip(("alpha", "beta", "beta_max", "last_hop"), limits, strict=True))
+    stage.ingest(spark_session(), *tables, out, max_delay=max_delay, limits=named, force=force)
+    return load_problem(out)
+
+
+def generate(family: str, out: str | Path, *, force: bool = False, **options: Any) -> Instance:
+    """Write a synthetic workload, and return it.
+
+    `family` is ``zipf``, ``unif`` or ``expo`` with the fields of `TopicModel`, or ``social`` with
+    those of `SocialModel`.
+    """
+    from meshwright.runtime.session import spark_session
+    from meshwright.workload import generate as stage
+    from meshwright.workload.social_law import SocialModel
+
+    if family == "social":
+        stage.generate_social(spark_session(), out, SocialModel(**options), force=force)
+    else:
+        model = stage.TopicModel(family=family, **options)
+        stage.generate(spark_session(), out, model, force=force)
+    return Instance.load(out)
+
+
+def generate_content(out: str | Path, *, force: bool = False, **options: Any) -> Problem:
+    """Write a synthetic problem, and return it; `options` are those of the verb."""
+    from meshwright.content.problem import generate as stage
+    from meshwright.content.problem.dataset import load_problem
+    from meshwright.content.problem.synthetic import content_arguments
+    from meshwright.runtime.session import spark_session
+
+    stage.generate(spark_session(), out, content_arguments(**options), force=force)
+    return load_problem(out)
+
+
+def sample(workload: str | Path, out: str | Path, *, nodes: int, **options: Any) -> Instance:
+    """Write a breadth-first sample of a social workload, and return it."""
+    from meshwright.runtime.session import spark_session
+    from meshwright.workload.sample import sample as stage
+
+    stage(spark_session(), workload, out, nodes=nodes, **options)
     return Instance.load(out)
 
 
@@ -149,12 +214,37 @@ def replan(
     return mend(overlay, instance, assumed, moves=moves, crashed=crashed, **options)
 
 
-def check(overlay: str | Path, *, workload: str | Path | None = None) -> Evaluation:
-    """Recompute what an overlay on disk claims; `findings` of the result lists what is false."""
+def check(
+    dataset: str | Path,
+    *,
+    workload: str | Path | None = None,
+    problem: str | Path | None = None,
+) -> Evaluation | Claims:
+    """Recompute what an overlay or assignment on disk claims.
+
+    `findings` of the result lists what is false. `workload` and `problem` are where the dataset's
+    own was moved to.
+    """
+    from meshwright.content.dataset import check_claims
     from meshwright.overlay.check import check as stage
     from meshwright.runtime.session import spark_session
+    from meshwright.storage import read_manifest
 
-    return stage(spark_session(), overlay, workload=workload)
+    if read_manifest(Path(dataset)).kind == "assignment":
+        return check_claims(dataset, problem)
+    return stage(spark_session(), dataset, workload=workload)
+
+
+def write_run(overlay: str | Path, out: str | Path, **options: Any) -> Manifest:
+    """Simulate publications on an overlay on disk, write the run, and return its manifest.
+
+    `options` are those of the verb `simulate`; `mw.simulate` does the same in memory.
+    """
+    from meshwright.runtime.session import spark_session
+    from meshwright.smallworld.routing import spark_simulation as stage
+
+    chosen = {"routing": stage.default_routing(overlay), **options}
+    return stage.simulate_on_spark(spark_session(), overlay, out, **chosen)
 
 
 def deploy_mosquitto(
@@ -176,6 +266,35 @@ def deploy_mosquitto(
     made = stage.plan(found, brokers, **{k: v for k, v in options.items() if k in planning})
     stage.write_conf(made, out, **{k: v for k, v in options.items() if k not in planning})
     return made
+
+
+def deploy_check(conf: str | Path, installed: Mapping[str, str | Path] | None = None) -> Findings:
+    """Prove from the files of a configuration that no message can loop.
+
+    `installed` has the mosquitto.conf that brokers run, by node. `errors` of the result are empty
+    if all is well.
+    """
+    from meshwright.deploy import check_conf, read_conf
+
+    places = {node: Path(place) for node, place in (installed or {}).items()}
+    return check_conf(read_conf(Path(conf)), places)
+
+
+def deploy_merge(piece: str | Path, into: str | Path, **options: Any) -> Merged:
+    """Put a broker's bridges and users beside its operator's own; `options` are those of the verb.
+
+    With ``dry_run=True`` nothing is written, and `changes` of the result says what would be.
+    """
+    from meshwright.deploy import merge
+
+    return merge(piece, into, **options)
+
+
+def deploy_diff(before: str | Path, after: str | Path) -> ConfChange:
+    """Return which brokers change between two configurations, and a safe order of restarts."""
+    from meshwright.deploy import compare_confs
+
+    return compare_confs(Path(before), Path(after))
 
 
 def make_report(

@@ -98,16 +98,11 @@ def check(
     json: Json = False,
 ) -> None:
     """Prove from the files that no message can loop, or exit 1."""
-    from meshwright.deploy import Findings, check_installed, read_conf, validate
+    from meshwright.deploy import check_conf, read_conf
 
+    words = (word.rpartition("=") for word in installed or ())
     read = read_conf(conf)
-    found = Findings(validate(read))
-    if installed:
-        places = {
-            node: Path(file) for node, _, file in (word.rpartition("=") for word in installed)
-        }
-        judged = check_installed(read.path, read.plan, places)
-        found = Findings(found.errors + judged.errors, judged.warnings)
+    found = check_conf(read, {node: Path(file) for node, _, file in words})
     if json:
         facts = {"conf": str(conf), "findings": found.errors}
         show.print_json({**facts, "warnings": found.warnings} if installed else facts)

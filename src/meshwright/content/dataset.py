@@ -118,9 +118,14 @@ def read_assignment(manifest: storage.Manifest, problem: str | Path | None = Non
     return _assignment(manifest, found, tables)
 
 
-def check_claims(
-    path: str | Path, problem: str | Path | None = None
-) -> tuple[Report, tuple[str, ...]]:
+class Claims(NamedTuple):
+    """What the checker says of an assignment on disk, and which of its claims are wrong."""
+
+    report: Report
+    findings: tuple[str, ...]
+
+
+def check_claims(path: str | Path, problem: str | Path | None = None) -> Claims:
     """Return the checker's report on a dataset, and the claims of its manifest that are wrong."""
     manifest = storage.open_dataset(Path(path), "assignment")
     found, tables = _read(manifest, problem)
@@ -136,7 +141,7 @@ def check_claims(
             value = _as_json(getattr(measures, name))
             if not _equal(manifest[name], value):
                 findings.append(f"{name}: {value}, claimed {manifest[name]}")
-    return report, tuple(findings)
+    return Claims(report, tuple(findings))
 
 
 def _read(manifest: storage.Manifest, problem: str | Path | None) -> tuple[Problem, Tables]:

@@ -1,6 +1,6 @@
 """From an overlay to real brokers: bridges that cannot loop, and the proof of it."""
 
-from meshwright.deploy.coexist import Findings, check_installed
+from meshwright.deploy.coexist import Findings, check_conf, check_installed
 from meshwright.deploy.inventory import read_inventory, read_publishers
 from meshwright.deploy.merge import Merged, merge
 from meshwright.deploy.mosquitto import write_conf

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 
 from meshwright.deploy.installed import (
     USUAL_PLACE,
@@ -21,7 +22,15 @@ from meshwright.deploy.installed import (
     read_users,
 )
 from meshwright.deploy.plan import LAYOUTS, Broker, Plan
-from meshwright.deploy.validate import GRANTED, RIGHTS, Carrier, carried, find_cycle
+from meshwright.deploy.read import Conf
+from meshwright.deploy.validate import (
+    GRANTED,
+    RIGHTS,
+    Carrier,
+    carried,
+    find_cycle,
+    validate,
+)
 from meshwright.errors import InputError
 from meshwright.model.client_ids import REMOTE
 from meshwright.patterns.filters import PatternIndex, covers, representative_names
@@ -65,6 +74,15 @@ def judge(
         else:
             _judge_anonymous(plan, broker, installed, found)
     return found
+
+
+def check_conf(read: Conf, installed: Mapping[str, Path] = MappingProxyType({})) -> Findings:
+    """Return what is wrong with a configuration, and with what brokers run, where it is given."""
+    found = Findings(validate(read))
+    if not installed:
+        return found
+    judged = check_installed(read.path, read.plan, installed)
+    return Findings(found.errors + judged.errors, judged.warnings)
 
 
 def check_installed(conf: Path, plan: Plan, places: Mapping[str, Path]) -> Findings:
