@@ -18,9 +18,7 @@ from papers.world_claims import (
     graph_claims,
     less_by_interest,
     line,
-    order_claims,
     overlay_share,
-    protocol_claims,
     ratio,
     shared_gain,
 )
@@ -36,6 +34,7 @@ from papers.world_grids import (
     on_both,
     on_graph,
 )
+from papers.world_orders import order_claims, protocol_claims
 
 # Tables 3 to 5: overhead at 1K and 10K nodes, then mean path at both, over that of Scribe(-).
 TABLE_3 = {
@@ -151,7 +150,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "debs18-table5",
-        "BeaConvey(SL) with Pie, Po and Pal against Scribe(-)",
+        "BeaConvey(SL) with Pie, Po and Pal against Scribe(-); what is said of FB and TW together",
         on_both(AS_DEFINED),
         draw_bars(TABLE_5),
         SAMPLES,
@@ -165,24 +164,12 @@ EXPERIMENTS = (
                 for graph, ratios in graphs.items()
                 for claim in line(graph, system, ratios, fingers)
             ],
+            *order_claims(),
             *protocol_claims(),
             *fifth_to_two(),
         ],
     ),
     *figures(AS_DEFINED),
-    *[
-        Experiment(
-            f"debs18-{table}{BOTH.suffix}",
-            f"systems against Scribe(-) on {graph.upper()}{BOTH.words}",
-            on_graph(graph, ALL_SYSTEMS, BOTH),
-            draw_bars({system: {graph: ratios} for system, ratios in paper.items()}),
-            SAMPLES,
-            SAMPLES,
-            order_claims(graph),
-            other=BOTH.other,
-        )
-        for table, graph, paper in (("table3", "fb", TABLE_3), ("table4", "tw", TABLE_4))
-    ],
     Experiment(
         f"debs18-table5{BOTH.suffix}",
         f"BeaConvey(SL) with Pie, Po and Pal against Scribe(-){BOTH.words}",
@@ -190,7 +177,7 @@ EXPERIMENTS = (
         draw_bars(TABLE_5),
         SAMPLES,
         SAMPLES,
-        protocol_claims(),
+        [*order_claims(), *protocol_claims()],
         other=BOTH.other,
     ),
     *figures(BOTH),

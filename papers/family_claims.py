@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from papers.findings import POINTS, ends, mean, number, ordered, trend, values, where
+from papers.findings import POINTS, ends, falling, mean, number, ordered, trend, values, where
 from papers.model import Claim, Finding, Kind, Rows
 from papers.partial_claims import gap
 from papers.partial_grids import FAMILIES, RANKED, TITLES
@@ -66,19 +67,42 @@ def trends(
     )  # fmt: skip
 
 
-def gap_grows(over: str) -> Callable[[Rows], Finding | None]:
-    """Return whether GPM minus RandomM is larger at the last point than at the first."""
+def mean_trends(over: str, directions: dict[str, bool]) -> Callable[[Rows], Finding | None]:
+    """Return the finding that the mean support of all methods rises, or falls, by family."""
 
     def find(rows: Rows) -> Finding | None:
-        pairs = []
+        pairs, words = [], []
+        for name, rising in directions.items():
+            mine = of_family(rows, name)
+            found = [mean(mine, "support", **{over: at}) for at in values(mine, over)]
+            steps = falling(found)
+            pairs += [(small, large) for large, small in steps] if rising else steps
+            if found:
+                words.append(f"{TITLES[name]} {found[0]:.3f} to {found[-1]:.3f}")
+        known = ordered(pairs, "comparisons")
+        return None if known is None else replace(known, ours=f"{'; '.join(words)}; {known.ours}")
+
+    return find
+
+
+def gap_trend(over: str, best: str, *, rising: bool) -> Callable[[Rows], Finding | None]:
+    """Return whether a method minus RandomM rises, or falls, step by step and as a whole."""
+
+    def find(rows: Rows) -> Finding | None:
+        pairs, words = [], []
         for name in FAMILIES:
-            points = values(rows, over, workload_family=name)
-            gaps = [
-                gap(of_family(rows, name), "random-max", **{over: at})
-                for at in (points[0], points[-1])
-            ]
-            pairs.append((gaps[1], gaps[0]))
-        return ordered(pairs, "families")
+            mine = of_family(rows, name)
+            found = [
+                100 * (mean(mine, "support", method=best, **{over: at})
+                       - mean(mine, "support", method="random-max", **{over: at}))
+                for at in values(mine, over)
+            ]  # fmt: skip
+            steps = falling(found)
+            pairs += [(small, large) for large, small in steps] if rising else steps
+            if found:
+                words.append(f"{TITLES[name]} {found[0]:.1f} to {found[-1]:.1f}")
+        known = ordered(pairs, "comparisons")
+        return None if known is None else replace(known, ours=f"{'; '.join(words)}; {known.ours}")
 
     return find
 
@@ -113,16 +137,6 @@ def eighty_by_skew(over: str, why: str, *, at: bool = False) -> list[Claim]:
             kind=Kind.SYNTHETIC,
         ),
     ]
-
-
-def gaps_shrink(rows: Rows) -> Finding | None:
-    """Return whether GPA minus RandomM is smaller at the largest subscriptions than the least."""
-    pairs = []
-    for name in FAMILIES:
-        mine = of_family(rows, name)
-        best, worst = (ends(mine, "support", "middle", method=m) for m in ("gpa", "random-max"))
-        pairs.append((best[0] - worst[0], best[1] - worst[1]))
-    return ordered(pairs, "families")
 
 
 def topics_fall(why: str) -> list[Claim]:

@@ -2,9 +2,16 @@
 
 from papers.icdcs16_families import STEEP, UNIFORM, figures
 from papers.model import Experiment
-from papers.partial_claims import TABLE, graph_claims, hub_claims, spread_claims, table_claims
+from papers.partial_claims import (
+    TABLE,
+    graph_claims,
+    hub_claims,
+    rank_claims,
+    spread_claims,
+    table_claims,
+)
 from papers.partial_grids import (
-    by_ratio_on_graph,
+    by_ratio_on_graphs,
     draw_graph,
     draw_spreads,
     draw_table,
@@ -25,30 +32,30 @@ EXPERIMENTS = (
     Experiment(
         "icdcs16-fig4",
         "support against the budget ratio, FB1K",
-        by_ratio_on_graph("fb", 1000),
-        draw_graph,
+        by_ratio_on_graphs("fb"),
+        draw_graph("fb"),
         "samples of 1,000 nodes, 11 ratios",
         "samples of 1,000 nodes, 11 ratios",
-        [*graph_claims("FB1K", 3.4), *hub_claims("FB1K")],
+        [*graph_claims("FB1K", "fb", 3.4), *hub_claims("FB1K")],
     ),
     Experiment(
         "icdcs16-fig4-ego",
         "the same on ego-Facebook, whose hubs are closer to the paper's",
-        by_ratio_on_graph("ego", 1000),
-        draw_graph,
+        by_ratio_on_graphs("ego"),
+        draw_graph("ego"),
         "samples of 1,000 nodes, 11 ratios",
         "samples of 1,000 nodes, 11 ratios",
-        [*graph_claims("ego1K", 3.4), *hub_claims("ego1K")],
+        [*rank_claims("ego1K"), *graph_claims("ego1K", "ego", 3.4), *hub_claims("ego1K")],
         other="another graph, ego-Facebook",
     ),
     Experiment(
         "icdcs16-fig5",
-        "support against the budget ratio, TW1K",
-        by_ratio_on_graph("tw", 1000),
-        draw_graph,
+        "support against the budget ratio, TW1K; what is said of FB1K and TW1K together",
+        by_ratio_on_graphs("fb", "tw"),
+        draw_graph("tw"),
         "samples of 1,000 nodes, 11 ratios",
         "samples of 1,000 nodes, 11 ratios",
-        graph_claims("TW1K", 4.8),
+        [*rank_claims("FB1K and TW1K"), *graph_claims("TW1K", "tw", 4.8)],
     ),
     Experiment(
         "icdcs16-table1",

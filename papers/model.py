@@ -207,7 +207,8 @@ class Claim:
     at_default
         Whether the default size is the paper's, for this claim.
     repeated
-        Whether another row decides the claim as the paper has it: this one is then counted apart.
+        Whether it is counted apart, because another row decides the claim as the paper has it or
+        the paper states no such claim.
     below
         Whether it is decided below the paper's size with `--full`, too.
     """

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from papers.chart import Panel, Series, beside_paper, draw
@@ -64,13 +65,13 @@ def cell(
     return Cell(measure, given, json.dumps(workload, sort_keys=True), cost, graph)
 
 
-def by_ratio_on_graph(graph: str, nodes: int) -> Callable[[bool], Sequence[Cell]]:
-    """Return the grid of Figs. 4 and 5: budgets by ratio, edges equal or not."""
+def by_ratio_on_graphs(*graphs: str) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grid of Figs. 4 and 5: budgets by ratio on 1,000 nodes, edges equal or not."""
 
     def cells(full: bool) -> list[Cell]:
         found = []
-        for seed in seeds(full, 2):
-            workload, sample = sampled(graph, nodes, seed)
+        for seed, graph in product(seeds(full, 2), graphs):
+            workload, sample = sampled(graph, 1000, seed)
             for ratio in RATIOS:
                 for method in LABELS:
                     equals = (False,) if method in ("gpa", "random-average") else (False, True)
@@ -198,8 +199,12 @@ def curves(
     return found
 
 
-def draw_graph(rows: Rows, title: str) -> str:
-    """Return Figs. 4 and 5: support and edges against the budget ratio."""
+def draw_graph(graph: str) -> Callable[[Rows, str], str]:
+    """Return Figs. 4 and 5: support and edges against the budget ratio, on one graph."""
+    return lambda rows, title: _draw_ratios(where(rows, workload_graph=graph), title)
+
+
+def _draw_ratios(rows: Rows, title: str) -> str:
     methods = tuple(LABELS)
     free, equal = where(rows, equal=False), where(rows, equal=True)
     equal = [*equal, *where(free, method="gpa"), *where(free, method="random-average")]

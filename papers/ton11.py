@@ -12,6 +12,7 @@ from papers.degree_claims import (
     T,
     V,
     a_seventh,
+    conclusions,
     degrees_part,
     larger_with_more_topics,
     pair_claims,
@@ -114,6 +115,22 @@ def stars_by_topics(draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
         for topics in range(100, 501, 50)
         for method in STARS
     ]
+
+
+def all_stars(draw: str = FIXED) -> Callable[[bool], Sequence[Cell]]:
+    """Return the grids of Figs. 17 to 19 together; they share some points."""
+
+    def cells(full: bool) -> list[Cell]:
+        grids = (stars_by_nodes(draw), stars_by_topics(draw), by_size(STARS, draw))
+        return list({one.key(): one for grid in grids for one in grid(full)}.values())
+
+    return cells
+
+
+def star_sizes(rows: Rows, title: str) -> str:
+    """Return Fig. 19 from the rows of Figs. 17 to 19."""
+    drawn = figure(S, "subscription size", *AVERAGE, STARS)
+    return drawn(where(rows, **{V: 100, T: 100}), title)
 
 
 def figure(
@@ -339,7 +356,7 @@ EXPERIMENTS = (
         stars_by_nodes(),
         figure(V, "nodes", *AVERAGE, STARS),
         "100 to 1,000 nodes, 100 topics, 10 subscriptions",
-        star_claims(V, 2.3, 3, 2, rising=False),
+        star_claims(V, 2.3, 3, 2, rising=False, apart=True),
     ),
     one(
         "fig18",
@@ -352,9 +369,9 @@ EXPERIMENTS = (
     one(
         "fig19",
         "average degree of constant diameter overlays against subscription size",
-        by_size(STARS),
-        figure(S, "subscription size", *AVERAGE, STARS),
-        SMALL,
-        star_claims(S, 1.8, 20, 1, rising=False),
+        all_stars(),
+        star_sizes,
+        f"{SMALL}; the points of Figs. 17 and 18, too, where it is said",
+        [*star_claims(S, 1.8, 20, 1, rising=False), *conclusions()],
     ),
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from papers.findings import (
@@ -17,9 +18,8 @@ from papers.findings import (
 )
 from papers.model import Claim, Finding, Kind, Rows
 from papers.reasons import FILLED_BY_INTEREST, GRAPH_DECIDES, LONG_FINGERS, PUBLICATIONS
-from papers.world_grids import FINGERS, OVERLAYS, against_base, name_of
-
-NODES = (1000, 10_000)
+from papers.world_grids import FAMILY, FINGERS, OVERLAYS, against_base, name_of
+from papers.world_orders import NODES, less
 
 
 def line(graph: str, system: tuple[str, str], papers: Sequence[float], fingers: str) -> list[Claim]:
@@ -45,62 +45,6 @@ def line(graph: str, system: tuple[str, str], papers: Sequence[float], fingers: 
         )
         for (what, column, nodes), paper in zip(places, papers, strict=True)
     ]
-
-
-def both(find: Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]], graph: str):  # type: ignore[no-untyped-def]
-    """Return the finding of pairs at both sizes and with both kinds of fingers."""
-    return lambda rows: ordered(
-        pair
-        for nodes in NODES
-        for fingers in FINGERS
-        for pair in find(rows, fingers, {"workload_graph": graph, "workload_nodes": nodes})
-    )
-
-
-def less(
-    one: tuple[str, str], other: tuple[str, str], column: str = "overhead"
-) -> Callable[[Rows, str, dict[str, Any]], list[tuple[float, float]]]:
-    """Return the pair that says one system has less of a column than another."""
-    return lambda rows, fingers, at: [
-        (
-            against_base(rows, column, *other, fingers=fingers, **at),
-            against_base(rows, column, *one, fingers=fingers, **at),
-        )
-    ]
-
-
-def orders(graph: str) -> list[Claim]:
-    """Return the claims on which systems have less overhead than which."""
-    name = graph.upper()
-    orders = [
-        ("SL has the least overhead of BeaConvey's overlays",
-         [(("SL", "pie"), (overlay, "pie")) for overlay in OVERLAYS[1:]]),
-        ("BeaConvey(S) has less overhead than BeaConvey(L)", [(("S", "pie"), ("L", "pie"))]),
-        ("Scribe gains more by long fingers: Scribe(L) below Scribe(S)",
-         [(("L", "scribe"), ("S", "scribe"))]),
-        ("iScribe gains more by short ones: iScribe(S) below iScribe(L)",
-         [(("S", "iscribe"), ("L", "iscribe"))]),
-        ("iScribe(S) has less overhead than Scribe(L)", [(("S", "iscribe"), ("L", "scribe"))]),
-        ("BeaConvey(SL, Pie) has less overhead than Scribe(-) and iScribe(-)",
-         [(("SL", "pie"), ("-", "scribe")), (("SL", "pie"), ("-", "iscribe"))]),
-    ]  # fmt: skip
-    claims = []
-    for text, pairs in orders:
-
-        def find(rows: Rows, fingers: str, at: dict[str, Any], pairs=pairs):  # type: ignore[no-untyped-def]
-            return [pair for one, other in pairs for pair in less(one, other)(rows, fingers, at)]
-
-        claims.append(
-            Claim(
-                f"{name}: {text}",
-                "on 1K and 10K",
-                both(find, graph),
-                LONG_FINGERS,
-                at_default=True,
-                kind=Kind.ORDERING,
-            )
-        )
-    return claims  # fmt: skip
 
 
 def overlay_share(rows: Rows, **at: Any) -> float:
@@ -188,63 +132,6 @@ def order_of(
     )
 
 
-def routing_order(rows: Rows) -> Finding | None:
-    """Return whether Po has the least overhead, then Pie, then Pal, on both graphs and sizes."""
-    points = sorted({(row["workload_graph"], row["workload_nodes"]) for row in rows})
-    pairs = []
-    for graph, nodes in points:
-        at = {"workload_graph": graph, "workload_nodes": nodes}
-        po, pie, pal = (against_base(rows, "overhead", "SL", r, **at) for r in ("po", "pie", "pal"))
-        pairs += [(pie, po), (pal, pie)]
-    return ordered(pairs)
-
-
-def order_claims(graph: str) -> list[Claim]:
-    """Return the claims of Tables 3 and 4 on orders among systems, of overheads and of paths."""
-    name = graph.upper()
-    return [
-        *orders(graph),
-        Claim(
-            f"{name}: BeaConvey(SL) has shorter paths than BeaConvey(L)",
-            "on 1K and 10K",
-            both(less(("SL", "pie"), ("L", "pie"), "hops_mean"), graph),
-            LONG_FINGERS,
-            at_default=True,
-            kind=Kind.ORDERING,
-        ),
-    ]
-
-
-def protocol_claims() -> list[Claim]:
-    """Return the claims on both graphs: Table 5's orders of Po, Pie and Pal, and on paths."""
-    return [
-        Claim(
-            "Po has the least overhead, then Pie, then Pal",
-            "on FB and TW, 1K and 10K",
-            routing_order,
-            GRAPH_DECIDES,
-            at_default=True,
-            kind=Kind.ORDERING,
-        ),
-        Claim(
-            "Po has the longest average path",
-            "on FB and TW, 1K and 10K",
-            longest_by_po(("workload_graph", "workload_nodes"), ("hops_mean",)),
-            GRAPH_DECIDES,
-            at_default=True,
-            kind=Kind.ORDERING,
-        ),
-        Claim(
-            "FB and TW: BeaConvey(SL, Pie) has shorter paths than Scribe(-) and iScribe(-)",
-            "in most cases",
-            most_paths,
-            GRAPH_DECIDES,
-            at_default=True,
-            kind=Kind.ORDERING,
-        ),
-    ]
-
-
 def less_by_interest(text: str, **at: Any) -> Claim:
     """Return the claim that fingers by interest, where no link gains, save overhead."""
 
@@ -263,7 +150,7 @@ def less_by_interest(text: str, **at: Any) -> Claim:
 
 
 def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -> list[Claim]:
-    """Return the claims of Tables 3 and 4: each line, and the orders among systems."""
+    """Return the claims of Table 3 or 4 alone: each line, and what short fingers save."""
     name = graph.upper()
     return [
         *[
@@ -272,7 +159,6 @@ def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -
             for system, ratios in paper.items()
             for claim in line(graph, system, ratios, fingers)
         ],
-        *order_claims(graph),
         *[
             Claim(
                 f"{name}{nodes // 1000}K: of what SL saves over (-), short fingers alone save 80%",
@@ -285,24 +171,6 @@ def graph_claims(graph: str, paper: Mapping[tuple[str, str], Sequence[float]]) -
             for nodes in NODES
         ],
     ]
-
-
-def most_paths(rows: Rows) -> Finding | None:
-    """Return whether BeaConvey(SL, Pie) has the shorter paths in most cases of Tables 3 and 4."""
-    pairs = [
-        pair
-        for graph in ("fb", "tw")
-        for nodes in NODES
-        for fingers in FINGERS
-        for other in ("scribe", "iscribe")
-        for pair in less(("SL", "pie"), ("-", other), "hops_mean")(
-            rows, fingers, {"workload_graph": graph, "workload_nodes": nodes}
-        )
-    ]
-    if any(math.isnan(one) for pair in pairs for one in pair):
-        return None
-    kept = sum(theirs >= ours for theirs, ours in pairs)
-    return at_least(kept, len(pairs) / 2 + 0.5, f"in {{:.0f}} of {len(pairs)} cases")
 
 
 def by_short_fingers(graph: str, nodes: int) -> Callable[[Rows], Finding | None]:
@@ -346,24 +214,6 @@ def fifth_to_two() -> list[Claim]:
     ]  # fmt: skip
 
 
-def longest_by_po(over: Sequence[str], columns: Sequence[str]) -> Callable[[Rows], Finding | None]:
-    """Return whether Po has the longest paths at every point of `over`."""
-
-    def find(rows: Rows) -> Finding | None:
-        pairs = []
-        for point in sorted({tuple(row[name] for name in over) for row in rows}):
-            at = dict(zip(over, point, strict=True))
-            for column in columns:
-                po, pie, pal = (
-                    against_base(rows, column, "SL", routing, **at)
-                    for routing in ("po", "pie", "pal")
-                )
-                pairs += [(po, pie), (po, pal)]
-        return ordered(pairs)
-
-    return find
-
-
 def both_fingers_help(rows: Rows) -> Finding | None:
     """Return whether BeaConvey has less overhead by each kind of finger, and least by both."""
     return ordered(
@@ -386,11 +236,11 @@ def falls_with(over: str, column: str, routing: str = "pie") -> Callable[[Rows],
     return find
 
 
-def alike_at_last(column: str, families: Sequence[str]) -> Callable[[Rows], Finding | None]:
-    """Return whether the members of a family differ less with the most topics than the fewest."""
+def gaps_shrink(column: str, families: Sequence[str]) -> Callable[[Rows], Finding | None]:
+    """Return whether the members of a family differ less with each number of topics."""
 
     def find(rows: Rows) -> Finding | None:
-        pairs = []
+        pairs, words = [], []
         for routing in families:
             spreads = []
             for t in values(rows, "workload_topics"):
@@ -399,19 +249,34 @@ def alike_at_last(column: str, families: Sequence[str]) -> Callable[[Rows], Find
                     for overlay in OVERLAYS
                 ]
                 spreads.append(max(found) - min(found))
-            pairs.append((spreads[0], spreads[-1]))
-        return ordered(pairs, "families")
+            pairs += falling(spreads)
+            words += [f"{FAMILY[routing]} {spreads[0]:.3f} to {spreads[-1]:.3f}"] if spreads else []
+        known = ordered(pairs, "comparisons")
+        return None if known is None else replace(known, ours=f"{'; '.join(words)}; {known.ours}")
 
     return find
 
 
+def long_fingers_more(rows: Rows) -> Finding | None:
+    """Return whether L has less overhead and shorter paths than S, means over the topics."""
+    pairs, words = [], []
+    for column, name in (("overhead", "overhead"), ("hops_mean", "paths")):
+        short, long = (mean_over(column, o, "pie", "workload_topics")(rows) for o in ("S", "L"))
+        pairs.append((short, long))
+        words.append(f"{name} {long:.3f} against {short:.3f}")
+    known = ordered(pairs)
+    return None if known is None else replace(known, ours="; ".join(words))
+
+
 def gaps_of_po(rows: Rows) -> Finding | None:
-    """Return whether the paths of Po, against Scribe's, are longer at the most nodes."""
-    nodes = values(rows, "workload_nodes")
-    return ordered(
-        (
-            against_base(rows, column, "SL", "po", workload_nodes=nodes[-1]),
-            against_base(rows, column, "SL", "po", workload_nodes=nodes[0]),
-        )
-        for column in ("hops_mean", "hops_max")
-    )
+    """Return whether the paths of Po, against Scribe's, are longer with each number of nodes."""
+    pairs, words = [], []
+    for column, name in (("hops_mean", "mean"), ("hops_max", "longest")):
+        found = [
+            against_base(rows, column, "SL", "po", workload_nodes=n)
+            for n in values(rows, "workload_nodes")
+        ]
+        pairs += [(large, small) for small, large in falling(found)]
+        words += [f"{name} {found[0]:.2f} to {found[-1]:.2f}"] if found else []
+    known = ordered(pairs, "comparisons")
+    return None if known is None else replace(known, ours=f"{'; '.join(words)}; {known.ours}")

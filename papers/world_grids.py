@@ -21,7 +21,6 @@ TOPICS = tuple(range(1000, 10_001, 1000))
 NODES = tuple(range(1000, 10_001, 1000))
 SYSTEMS = tuple((overlay, routing) for routing in FAMILY for overlay in OVERLAYS)
 ROUTINGS = (("SL", "pie"), ("SL", "po"), ("SL", "pal"), BASE)
-ON_BOTH_GRAPHS = (*ROUTINGS, ("-", "iscribe"))
 ALL_SYSTEMS = (*SYSTEMS, ("SL", "po"), ("SL", "pal"))
 BY_GAIN = ("SL", "L")  # the overlays whose long fingers are chosen by gain
 
@@ -104,9 +103,9 @@ def on_graph(
 
 
 def on_both(reading: Reading) -> Callable[[bool], Sequence[Cell]]:
-    """Return the grid of Table 5, and what Tables 3 and 4 together are judged by."""
+    """Return the grid of Tables 3 to 5 on both graphs, which are judged together."""
     return lambda full: [
-        one for graph in ("fb", "tw") for one in on_graph(graph, ON_BOTH_GRAPHS, reading)(full)
+        one for graph in ("fb", "tw") for one in on_graph(graph, ALL_SYSTEMS, reading)(full)
     ]
 
 
