@@ -19,6 +19,7 @@ from papers.reasons import (
     COMMON_TOPICS,
     EDGES_DECIDE,
     KEPT_COMPONENTS,
+    LAST_TOPICS,
     OUR_ENGINE,
     SMALL_NETWORKS,
 )
@@ -316,7 +317,7 @@ def _few_nodes(part: str) -> list[Experiment]:
                 "the next",
                 "more speedup for skewed distributions as topics increase",
                 more_if_skewed,
-                EDGES_DECIDE,
+                LAST_TOPICS,
                 kind=Kind.ORDERING,
             )
         )
