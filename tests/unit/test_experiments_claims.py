@@ -27,7 +27,7 @@ from papers.disc12_literal import (
 from papers.family_claims import eighty_by_skew, gap_trend, mean_trends, topics_fall, trends
 from papers.findings import falling
 from papers.model import Finding
-from papers.partial_claims import alike_in_edges, rank_claims
+from papers.partial_claims import alike_in_edges, graph_claims, rank_claims
 from papers.refined_rows import fewer, near_the_bound
 from papers.verdict import CLOSE, DIFFERS, HOLDS, Evidence, Point, verdict
 from papers.world_claims import (
@@ -190,6 +190,19 @@ def test_the_conclusion_on_diameters_is_judged_on_the_mean_of_three_figures():
     (*_, worse) = (claim.find(rows[:4]) for claim in conclusions())
     assert judged(worse) == DIFFERS
     assert [claim.find([]) for claim in conclusions()] == [None, None, None]
+
+
+def test_a_claim_on_one_figure_does_not_see_the_points_of_the_others():
+    best = {"gpa": 0.9, "gpm": 0.8, "spidercast": 0.7, "random_max": 0.2, "random_average": 0.2}
+    rows = [*on_graph("fb", **{**best, "spidercast": 0.1}), *on_graph("tw", **best)]
+    (gap,) = (one for one in graph_claims("TW1K", "tw", 4.8) if "minus SpiderCastM" in one.text)
+    assert gap.find(rows).number.ours == pytest.approx(10.0)
+    at_10 = [*stars(100, 100, 10, gm=4), *stars(100, 100, 10, cd2=2)]
+    fewer = next(
+        c for c in star_claims("workload_low", 1.8, 20, 1, rising=False) if "1.8" in c.paper
+    )
+    others = [row | {"edges": 900} for row in stars(1000, 100, 10, cd2=2)]
+    assert fewer.find([*at_10, *others, *stars(1000, 100, 10, gm=9)]).ours == "2.00 times"
 
 
 def test_two_sentences_are_two_rows_and_one_is_one():
