@@ -105,4 +105,4 @@ def test_a_killed_run_goes_on_where_it_was(monkeypatch, capsys, tmp_path, spark)
     assert {entry["experiment"] for entry in ledger} == {QUICK}
     assert len(ledger) == len(EXPERIMENTS[QUICK].claims)
     assert text.splitlines()[-1] == f"ledger {out / 'ledger.md'}"
-    assert "Every diameter of the CD methods is 2" in (out / "ledger.md").read_text()
+    assert "CD-ODA-II improves on CD-ODA-I, on average" in (out / "ledger.md").read_text()
