@@ -1,6 +1,7 @@
 """An agent's connections to a real Mosquitto broker."""
 
 import asyncio
+import signal
 from contextlib import suppress
 
 import pytest
@@ -479,6 +480,54 @@ def test_a_broker_without_the_log_lines_is_named_with_what_to_add(tmp_path, monk
         await until(lambda: followed.notes)
         assert followed.notes[0][0] == "brokers_without_log"
         assert "Add the lines of the agent's mosquitto.conf" in followed.notes[0][1]
+        await stopped(followed, task)
+
+    try:
+        run(scene())
+    finally:
+        made.kill()
+
+
+def test_lines_that_come_by_a_sighup_are_found_though_no_client_subscribes(tmp_path, monkeypatch):
+    monkeypatch.setattr("meshwright.mesh.adapters.log_connection.PROOF_SECONDS", 0.5)
+    made = LocalBroker(tmp_path / "broker", free_ports(1)[0], log="")
+    made.start()
+    made.wait()
+
+    async def scene():
+        followed = Followed(made)
+        task = asyncio.create_task(followed.run())
+        await until(lambda: followed.notes)
+        with (made.place / "mosquitto.conf").open("a") as file:
+            file.write(LINES)
+        made.signal(signal.SIGHUP)
+        await until(lambda: followed.has_lines)
+        assert [what for what, _ in followed.notes] == ["brokers_without_log"]
+        await stopped(followed, task)
+
+    try:
+        run(scene())
+    finally:
+        made.kill()
+
+
+def test_a_broker_that_comes_back_without_the_lines_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("meshwright.mesh.adapters.log_connection.PROOF_SECONDS", 0.5)
+    made = LocalBroker(tmp_path / "broker", free_ports(1)[0])
+    made.start()
+    made.wait()
+
+    async def scene():
+        followed = Followed(made)
+        task = asyncio.create_task(followed.run())
+        await until(lambda: followed.has_lines)
+        made.kill()
+        conf = made.place / "mosquitto.conf"
+        conf.write_text(conf.read_text().replace(LINES, ""))
+        made.start()
+        made.wait()
+        await until(lambda: not followed.has_lines)
+        assert "brokers_without_log" in [what for what, _ in followed.notes]
         await stopped(followed, task)
 
     try:

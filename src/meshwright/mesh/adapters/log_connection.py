@@ -24,7 +24,7 @@ UPTIME, COUNT = "$SYS/broker/uptime", "$SYS/broker/subscriptions/count"
 BRIDGES = CONNECTIONS.partition("+")[0]
 NAMES = (UPTIME, COUNT, *TOPICS, CONNECTIONS)
 KEPT_SECONDS = 20  # that lines wait for an agent that is away: the broker gives them no more
-PROOF_SECONDS = 5.0  # within which the broker must log our own subscription
+PROOF_SECONDS = 5.0  # within which the broker must log our own subscription, made again after each
 # The last four are Mosquitto's defaults: naming any destination or type switches them off.
 LINES = """\
 log_dest topic
@@ -92,6 +92,7 @@ class LogConnection:
         self._lost: asyncio.Future[None]
         self._update: asyncio.Handle | None = None
         self.has_lines = False  # the broker logs subscriptions
+        self._is_proved = False  # it did since this connection was opened
         self.comparison = Comparison(
             lambda: self.interests.n_subscriptions() + len(NAMES) + n_own(), note
         )
@@ -126,12 +127,15 @@ class LogConnection:
             pause = FIRST_PAUSE
             self._lost = asyncio.get_running_loop().create_future()
             self._begin(resumed=resumed)
+            self._is_proved = False
             # The figures come before any line: a restart must not end what lines have told.
             for names in (NAMES[:2], NAMES[2:3], NAMES[3:]):
                 self._connection.subscribe([_filter(name) for name in names])
-            proof = asyncio.get_running_loop().call_later(PROOF_SECONDS, self._check_lines)
-            await self._lost
-            proof.cancel()
+            proving = asyncio.create_task(self._prove())
+            try:
+                await self._lost
+            finally:
+                proving.cancel()
             if self._catching is not None:
                 await self._catching
             await asyncio.sleep(pause)
@@ -165,6 +169,7 @@ class LogConnection:
 
     def broker_message(self, packet: Any) -> None:
         """Read a line of the log, or a figure of the broker."""
+        self._is_proved |= packet.topic == SUBSCRIBED
         if self._held is None:
             self._read(packet)
         else:
@@ -318,15 +323,25 @@ class LogConnection:
         self.interests.restarted()
         self._soon()
 
-    def _check_lines(self) -> None:
-        if self._mark is not None and not self._mark.is_settled and self._held is None:
-            self._report_gap("It does not even log that the agent subscribed")
-        if not self.has_lines:
-            self._note(
-                "brokers_without_log",
-                "the broker does not publish its subscriptions, so no message can be brought to "
-                "it. Add the lines of the agent's mosquitto.conf to its own, and send it SIGHUP",
-            )
+    async def _prove(self) -> None:
+        """Subscribe until the broker logs it: its lines may come, by a SIGHUP, or have gone."""
+        is_noted = False
+        while True:
+            await asyncio.sleep(PROOF_SECONDS)
+            if self._is_proved or self._connection is None:
+                return
+            self.has_lines = False
+            if self._mark is not None and not self._mark.is_settled:
+                self._report_gap("It does not even log that the agent subscribed")
+            if not is_noted:
+                is_noted = True
+                self._note(
+                    "brokers_without_log",
+                    "the broker does not publish its subscriptions, so no message can be brought "
+                    "to it. Add the lines of the agent's mosquitto.conf to its own, and send it "
+                    "SIGHUP",
+                )
+            self._connection.subscribe([_filter(SUBSCRIBED)])
 
 
 def _filter(name: str) -> Any:
