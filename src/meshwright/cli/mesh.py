@@ -145,7 +145,8 @@ def print_status(mesh: Path, found: MeshStatus) -> None:
     facts = {
         "planner": "up" if found.planner_up else "out of reach",
         "agents": f"{found.n_agents_up:,} of {found.n_brokers:,} up"
-        + (f", {found.n_told:,} as they told the planner" if found.n_told else ""),
+        + (f", {found.n_told:,} as they told the planner" if found.n_told else "")
+        + (f", {found.n_unknown:,} not known here" if found.n_unknown else ""),
         "brokers": f"{found.n_brokers_up:,} of {found.n_brokers:,} connected",
         "links": f"{found.n_links_up:,} up, {found.n_links_planned:,} planned",
         "version": f"{found.version}" + ("" if found.is_level else ", not everywhere yet"),

@@ -6,6 +6,7 @@ last said to the planner stands for its answer.
 
 import http.client
 import json
+import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,8 @@ from meshwright.mesh.config import (
     TOKEN_FILE,
     Member,
     MeshConfig,
+    is_loopback,
+    join_endpoint,
     read_mesh,
     split_endpoint,
 )
@@ -36,6 +39,7 @@ class MeshStatus:
     planner_up: bool = False
     n_agents_up: int = 0
     n_told: int = 0  # of them, agents that could not be asked: the planner says what it last heard
+    n_unknown: int = 0  # agents that answer on other hosts only, while the planner is not heard
     n_brokers_up: int = 0
     links: list[tuple[int, int]] = field(default_factory=list)  # up, as both ends say
     n_links_planned: int = 0  # others are up for some seconds after a plan that had them
@@ -68,19 +72,17 @@ class MeshStatus:
 def mesh_status(place: Path) -> MeshStatus:
     """Ask all processes of a mesh; one that does not answer is a finding."""
     config = read_mesh(place)
-    ends = [config.metrics, *(member.metrics for member in config.brokers)]
     with ThreadPoolExecutor(PARALLEL) as pool:
-        planner, *agents = pool.map(_ask, ends)
+        asked = pool.submit(ask_planner, config)
+        agents = list(pool.map(_ask_member, config.brokers))
+        planner = asked.result()
     found = MeshStatus(len(config.brokers), planner_up=planner is not None)
     if planner is not None:
         found.n_links_planned = planner["planned_links"]
         found.leaving = planner.get("leaving", [])
         found.findings += planner.get("twins", [])
     else:
-        found.findings.append(
-            f"the planner at {config.planner} does not answer; new subscriptions do not work "
-            "until it does"
-        )
+        found.findings.append(_planner_missing(config))
     # Only of those who answer: what was said two seconds ago has an older version in a busy mesh.
     versions = [tuple(said["version"]) for said in (planner, *agents) if said]
     if planner is not None and None in agents:
@@ -103,13 +105,24 @@ def mesh_status(place: Path) -> MeshStatus:
         found.findings.append(f"{behind} processes do not hold version {found.version} yet")
     counters = Counter[str](planner["counters"] if planner else ())
     doubts = Counter[str]()
+    unknown = []
     for member, said in zip(config.brokers, agents, strict=True):
+        if said is None and planner is None and not _could_answer(config, member):
+            unknown.append(repr(member.name))
+            continue
         if said is None:
             found.findings.append(f"the agent of {member.name!r} does not answer")
             continue
         counters.update(said["counters"])
         doubts.update(said["in_doubt"])
         _add_agent(found, member.name, said, planner is not None)
+    found.n_unknown = len(unknown)
+    if unknown:
+        more = ", ..." if unknown[3:] else ""
+        found.findings.append(
+            f"of {', '.join(unknown[:3])}{more} nothing is known here: their agents answer on "
+            "their own hosts, and tell the planner"
+        )
     linked = {said["node"]: said["links"] for said in agents if said}
     found.links = sorted(
         {
@@ -161,35 +174,88 @@ def ask_replan(place: Path, *, dry_run: bool = False) -> dict[str, int]:
     path = "/replan/dry-run" if dry_run else "/replan"
     found = post(config, path, DESIGN_SECONDS if dry_run else SECONDS)
     if found is None:
-        raise DeployError(
+        why = _out_of_sight(config) or (
             f"the planner at {config.planner} does not answer. Is it running? Otherwise start it: "
-            f"meshwright mesh planner {place}",
-            config.planner,
+            f"meshwright mesh planner {place}"
         )
+        raise DeployError(why, config.planner)
     return dict(found)
 
 
 def ask_planner(config: MeshConfig) -> dict[str, Any] | None:
     """Return the status of the planner; None if it does not answer."""
-    found: dict[str, Any] | None = _ask(config.metrics)
+    found: dict[str, Any] | None = _ask(config.watched_at)
     return found
 
 
 def ask_agent(config: MeshConfig, member: Member) -> dict[str, Any] | None:
     """Return the status of an agent, or what the planner heard of it; None without both."""
-    found: dict[str, Any] | None = _ask(member.metrics) or _heard(config).get(str(member.node))
-    return found
+    found: dict[str, Any] | None = _ask_member(member)
+    return found or _heard(config).get(str(member.node))
 
 
 def post(config: MeshConfig, path: str, seconds: float = SECONDS) -> dict[str, Any] | None:
     """Ask the planner to do something; None if it does not answer."""
-    found: dict[str, Any] | None = _ask(config.metrics, "POST", path, seconds, config.token)
+    found: dict[str, Any] | None = _ask(config.watched_at, "POST", path, seconds, config.token)
     return found
 
 
 def _heard(config: MeshConfig) -> dict[str, Any]:
     """Return what agents told the planner in the last seconds, by their number."""
-    return _ask(config.metrics, path="/agents", token=config.token) or {}
+    return _ask(config.watched_at, path="/agents", token=config.token) or {}
+
+
+def _ask_member(member: Member) -> dict[str, Any] | None:
+    """Return what an agent says; one of this host answers on loopback, too."""
+    found: dict[str, Any] | None = _ask(member.metrics)
+    host, port = split_endpoint(member.metrics)
+    own = join_endpoint("127.0.0.1", port)
+    if found is None and member.metrics != own and _is_here(host):
+        found = _ask(own)
+        if found is not None and found.get("name") != member.name:
+            return None  # of another mesh, or the planner of one
+    return found
+
+
+def _could_answer(config: MeshConfig, member: Member) -> bool:
+    """Return whether an agent that runs would answer here: `mesh init` gives all one metrics host."""
+    return not is_loopback(split_endpoint(config.metrics)[0]) or _is_here(
+        split_endpoint(member.metrics)[0]
+    )
+
+
+def _planner_missing(config: MeshConfig) -> str:
+    return _out_of_sight(config) or (
+        f"the planner at {config.planner} does not answer; new subscriptions do not work until "
+        "it does"
+    )
+
+
+def _out_of_sight(config: MeshConfig) -> str | None:
+    """Return why the planner cannot be asked here though it may run, or None."""
+    host = split_endpoint(config.planner)[0]
+    if not is_loopback(split_endpoint(config.metrics)[0]) or _is_here(host):
+        return None
+    return (
+        f"the planner's host {host} is another one, where it answers on loopback only: run this "
+        f"there, or set metrics in its mesh.toml to 0.0.0.0:{split_endpoint(config.metrics)[1]}"
+    )
+
+
+def _is_here(host: str) -> bool:
+    """Return whether an address is one of this host."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as own:
+                own.bind(address)
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _ask(
