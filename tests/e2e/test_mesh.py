@@ -9,7 +9,7 @@ import sys
 import mqtt5
 import pytest
 
-from meshwright.deploy.lab.processes import wait_until
+from meshwright.deploy.lab.processes import free_ports, wait_until
 from meshwright.errors import DeployError, InputError
 from meshwright.mesh.clients import MeshClient, until
 from meshwright.mesh.config import read_agent, read_mesh
@@ -17,7 +17,7 @@ from meshwright.mesh.core.values import Message
 from meshwright.mesh.init import InitRequest, init
 from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.mqtt import Login
-from meshwright.mesh.shell.process import agent_login
+from meshwright.mesh.shell.process import agent_login, run_agents
 from meshwright.mesh.verify import verify
 from tests.patience import SECONDS
 
@@ -384,6 +384,41 @@ def test_ports_that_agents_and_brokers_of_one_host_would_share_are_refused(tmp_p
     with pytest.raises(InputError, match=re.escape(why)):
         init(InitRequest(path, tmp_path / "mesh"))
     assert not (tmp_path / "mesh").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "planner", "why"),
+    [
+        (
+            ("a,10.0.0.1,1883", "b,localhost,1883"),
+            "",
+            "the broker 'b' is at localhost, which other",
+        ),
+        (("a,10.0.0.1,1883", "b,10.0.0.2,1883"), "127.0.0.1:7900", "the planner is at 127.0.0.1"),
+        (("a,10.0.0.1,1883", "b,10.0.0.2,1883"), "0.0.0.0:7900", "stands for all addresses"),
+    ],
+)
+def test_an_address_that_other_hosts_cannot_reach_is_refused(tmp_path, rows, planner, why):
+    path = inventory(tmp_path, *rows)
+    with pytest.raises(InputError, match=re.escape(why)):
+        init(InitRequest(path, tmp_path / "mesh", planner=planner))
+    assert not (tmp_path / "mesh").exists()
+
+
+def test_an_agent_on_another_host_than_its_brokers_says_so(tmp_path):
+    ports = free_ports(3)
+    path = inventory(tmp_path, f"a,127.0.0.1,{ports[0]}", "b,127.0.0.1,16002")
+    init(
+        InitRequest(
+            path, tmp_path / "mesh", agent_ports=(ports[1], 1), metrics_ports=(2, ports[2], 3)
+        )
+    )
+    file = tmp_path / "mesh" / "a" / "agent.toml"
+    file.write_text(file.read_text().replace('listen = "127.0.0.1', 'listen = "240.0.0.1'))
+    with pytest.raises(
+        InputError, match="a: it would listen at an address that is not one of this"
+    ):
+        run_agents([tmp_path / "mesh" / "a"])
 
 
 def test_a_broker_may_be_called_as_the_files_of_a_mesh_are(tmp_path):

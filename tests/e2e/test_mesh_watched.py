@@ -244,14 +244,14 @@ def test_a_planner_that_listens_elsewhere_makes_a_token_and_asks_for_it(tmp_path
         assert [code(path, "wrong") for path in ("/", "/live")] == [401] * 2
         assert [code(path, token) for path in ("/", "/live", "/picture")] == [200] * 3
         assert code("/metrics") == 200
-        said = (tmp_path / "lab" / "planner.log").read_text()
-        assert f"the page of the mesh is at http://127.0.0.1:{port}/" in said
+        said, page = tmp_path / "lab" / "planner.log", f"http://127.0.0.1:{port}/"
+        assert wait_until(lambda: f"the page of the mesh is at {page}" in said.read_text(), SECONDS)
         assert local.status().planner_up
         assert post(local.config, "/members") == {"brokers": 3}
         (place / "planner" / "page-token").unlink()
         with pytest.raises(DeployError, match=r"asks for its token\. Run this where it runs"):
             post(local.config, "/members")
-        assert str(place / "planner" / "page-token") in said
-        assert token not in said
+        assert str(place / "planner" / "page-token") in said.read_text()
+        assert token not in said.read_text()
     finally:
         local.__exit__()

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from meshwright.errors import DeployError
-from meshwright.mesh.init import InitRequest, init
+from meshwright.mesh.init import InitRequest, init, write_mesh_file
 from meshwright.mesh.status import ask_agent, ask_planner, ask_replan, mesh_status
 
 AWAY, ALSO_AWAY = "host..1", "host..2"
@@ -49,8 +49,9 @@ def answering(name: str, host: str = "127.0.0.1"):
 
 
 def test_agents_of_other_hosts_are_not_said_to_be_down_while_the_planner_is(tmp_path):
-    place = mesh(tmp_path, AWAY, ALSO_AWAY, planner="127.0.0.1:1").place
-    found = mesh_status(place)
+    made = mesh(tmp_path, AWAY, ALSO_AWAY)
+    write_mesh_file(made._replace(planner="127.0.0.1:1", metrics="127.0.0.1:2"))
+    found = mesh_status(made.place)
     assert found.n_unknown == 2
     assert not any("agent of" in finding for finding in found.findings)
     assert found.findings[0].startswith("the planner at 127.0.0.1:1 does not answer")
@@ -67,7 +68,7 @@ def test_on_another_host_than_the_planners_status_says_where_to_ask(tmp_path):
 def test_a_planner_that_serves_on_every_address_is_asked_at_its_host(tmp_path):
     with answering("planner", "127.0.0.2") as port:  # 0.0.0.0 would be asked at 127.0.0.1
         planner = f"127.0.0.2:{port - 1}"
-        made = mesh(tmp_path, AWAY, ALSO_AWAY, planner=planner, metrics_host="0.0.0.0")
+        made = mesh(tmp_path, "127.0.0.3", "127.0.0.4", planner=planner, metrics_host="0.0.0.0")
         assert made.metrics == f"0.0.0.0:{port}"
         assert ask_planner(made) == {"name": "planner"}
 

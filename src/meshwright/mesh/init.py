@@ -90,6 +90,7 @@ def init(request: InitRequest) -> MeshConfig:
         )
     config = _plan_places(request, routing, brokers, kinds)
     refuse_shared_ports(config)
+    refuse_unreachable(config)
     _write(config, brokers, kinds, request.options)
     return config
 
@@ -192,6 +193,28 @@ def refuse_shared_ports(config: MeshConfig) -> None:
                 "other ports for brokers of one host, or another --planner."
             )
         taken[end] = what
+
+
+def refuse_unreachable(config: MeshConfig) -> None:
+    """Raise InputError if agents on other hosts could not reach a part of the mesh."""
+    parts = [("the planner", split_endpoint(config.planner)[0])]
+    parts += [
+        (f"the broker {each.name!r}", split_endpoint(each.endpoint)[0]) for each in config.brokers
+    ]
+    for what, host in parts:
+        if is_wildcard(host):
+            raise InputError(
+                f"{what} is at {host}, which stands for all addresses of a host. Give the one by "
+                "which other hosts reach it."
+            )
+    here = [(what, host) for what, host in parts if is_loopback(host)]
+    elsewhere = [(what, host) for what, host in parts if not is_loopback(host)]
+    if here and elsewhere:
+        raise InputError(
+            f"{here[0][0]} is at {here[0][1]}, which other hosts cannot reach, and "
+            f"{elsewhere[0][0]} is at {elsewhere[0][1]}. Give each host by the address that the "
+            "others know it by; the agent of a broker listens there, too."
+        )
 
 
 def next_steps(members: Iterable[Member]) -> list[tuple[str, list[str]]]:

@@ -17,6 +17,7 @@ from meshwright.mesh.init import (
     plan_members,
     read_brokers,
     refuse_shared_ports,
+    refuse_unreachable,
     write_broker,
     write_mesh_file,
 )
@@ -58,6 +59,7 @@ def add(request: AddRequest) -> Added:
     )
     config = config._replace(brokers=(*config.brokers, *listed))
     refuse_shared_ports(config)
+    refuse_unreachable(config)
     for member, broker in zip(listed, brokers, strict=True):
         write_broker(config, member, broker, kinds[broker.node], {})
     _save(config)

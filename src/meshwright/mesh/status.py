@@ -218,7 +218,7 @@ def _ask_member(member: Member) -> dict[str, Any] | None:
 
 
 def _could_answer(config: MeshConfig, member: Member) -> bool:
-    """Return whether an agent that runs would answer here: `mesh init` gives all one metrics host."""
+    """Return whether an agent that runs would answer here; `mesh init` has all serve alike."""
     return not is_loopback(split_endpoint(config.metrics)[0]) or _is_here(
         split_endpoint(member.metrics)[0]
     )

@@ -1,9 +1,11 @@
 """Processes of the mesh: one planner, or one or more agents, until a signal ends them."""
 
 import asyncio
+import errno
 import logging
 import os
 import signal
+import socket
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from meshwright.mesh.adapters.known import find_adapter
 from meshwright.mesh.config import (
     ADAPTER_KEYS,
     AGENT_FILE,
+    MESH_FILE,
     PLANNER_PLACE,
     STATE,
     TOKEN_FILE,
@@ -112,7 +115,11 @@ def run_agents(places: Sequence[Path]) -> None:
 
     async def main() -> None:
         runners: list[Runner] = [AgentRunner(options) for options in chosen]
-        await _run(runners, [config.metrics for config in configs])
+        await _run(
+            runners,
+            [config.metrics for config in configs],
+            f"listen or metrics in its {AGENT_FILE}",
+        )
 
     asyncio.run(main())
 
@@ -140,12 +147,12 @@ def run_planner(
 
     async def main() -> None:
         runner = PlannerRunner(options)
-        site = None
+        site, page = None, ""
         if make_site is not None:
             site = make_site(runner, place)
             asks = f"; its password is in {place / PLANNER_PLACE / TOKEN_FILE}" if token else ""
-            log.info("the page of the mesh is at http://%s/%s", config.watched_at, asks)
-        await _run([runner], [metrics], site, token)
+            page = f"the page of the mesh is at http://{config.watched_at}/{asks}"
+        await _run([runner], [metrics], f"planner or metrics in its {MESH_FILE}", site, token, page)
 
     asyncio.run(main())
 
@@ -153,8 +160,10 @@ def run_planner(
 async def _run(
     runners: Sequence[Runner],
     ends: Sequence[tuple[str, int]],
+    settings: str,
     site: Site | None = None,
     token: str = "",
+    page: str = "",
 ) -> None:
     """Open all, wait for a signal or a failure, close all."""
     loop = asyncio.get_running_loop()
@@ -169,8 +178,10 @@ async def _run(
         loop.add_signal_handler(number, end)
     try:
         for runner, (host, port) in zip(runners, ends, strict=True):
-            await _open(runner, (host, port), site, token)
+            await _open(runner, (host, port), settings, site, token)
         print(f"running, process {os.getpid()}", flush=True)
+        if page:
+            log.info(page)
         while left and not ended.done():
             await asyncio.wait(
                 [ended, *(runner.failed for runner in left)], return_when=asyncio.FIRST_COMPLETED
@@ -184,14 +195,22 @@ async def _run(
             await runner.close()
 
 
-async def _open(runner: Runner, end: tuple[str, int], site: Site | None, token: str) -> None:
+async def _open(
+    runner: Runner, end: tuple[str, int], settings: str, site: Site | None, token: str
+) -> None:
     try:
         await serve(runner, *end, site, token)
         await runner.open()
     except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+            raise InputError(
+                f"{runner.name}: it would listen at an address that is not one of this host: "
+                f"{why}. Run it on the host that this address belongs to, or change {settings}."
+            ) from error
         raise InputError(
-            f"{runner.name}: a port cannot be listened at: {error.strerror or error}. Is another "
-            "agent of this broker running? Otherwise choose another port in its .toml file."
+            f"{runner.name}: a port cannot be listened at: {why}. Does it run already? Otherwise "
+            f"another program has the port: choose another one as {settings}."
         ) from error
 
 
