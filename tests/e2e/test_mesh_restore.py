@@ -65,6 +65,8 @@ def test_a_lost_planner_is_restored_from_the_agents_and_nothing_is_lost_meanwhil
             old, new = (tuple(map(int, v.split("."))) for v in (before, mesh.status().version))
             assert new[0] > old[0]
             assert new[1] > old[1]
+            said = (tmp_path / "lab" / "planner.log").read_text()
+            assert "restored: the log of the agents was taken over" in said
 
         asyncio.run(asyncio.wait_for(scene(), 300))
         assert verify(place).findings == []

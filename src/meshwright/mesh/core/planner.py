@@ -115,6 +115,11 @@ class Planner:
 
     # --- life ---
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it appends to the log: it has heard the agents as far as it has to."""
+        return self._active
+
     def _start(self) -> None:
         rows: dict[str, list[tuple[Any, Any]]] = {}
         for key, value in self._records.get(STATE, ()):

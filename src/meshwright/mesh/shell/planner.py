@@ -107,6 +107,7 @@ class PlannerRunner(Runner):
         self.design_seconds = 0.0  # that the last design took
         self._log_files = MeshLogFiles(options.log_place) if options.log_place else None
         self._completing: asyncio.TimerHandle | None = None
+        self._tells_begin = options.settings.restores
         self._took: list[Took] = []  # to be written when this turn's records are on disk
 
     def more_actions(self) -> Mapping[type, Callable[[Any], None]]:
@@ -228,6 +229,12 @@ class PlannerRunner(Runner):
 
     def after_turn(self) -> None:
         """Write what is new in the log for other programs; complete its file after some time."""
+        if self._tells_begin and self.planner.has_begun:
+            self._tells_begin = False
+            log.info(
+                "planner: restored: the log of the agents was taken over, and new subscriptions work "
+                "again; end this with Ctrl-C and start the planner without --restore"
+            )
         took, self._took = self._took, []
         if self._log_files is None:
             return
