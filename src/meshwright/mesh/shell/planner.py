@@ -232,8 +232,8 @@ class PlannerRunner(Runner):
         if self._tells_begin and self.planner.has_begun:
             self._tells_begin = False
             log.info(
-                "planner: restored: the log of the agents was taken over, and new subscriptions work "
-                "again; end this with Ctrl-C and start the planner without --restore"
+                "planner: restored: the log of the agents was taken over, and new subscriptions "
+                "work again; end this with Ctrl-C and start the planner without --restore"
             )
         took, self._took = self._took, []
         if self._log_files is None:
