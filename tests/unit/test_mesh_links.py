@@ -161,6 +161,20 @@ def test_who_is_of_another_mesh_or_does_not_know_the_secret_is_refused(options, 
     run(scene())
 
 
+def test_with_two_secrets_both_sides_name_the_other_and_what_to_compare():
+    async def scene():
+        one, other = Side(1, secret=b"wrong"), Side(2)
+        await linked(one, other)
+        await one.until(lambda: one.notes and other.notes)
+        for side in (one, other):
+            assert side.notes[0][0] == "links_refused"
+            assert side.notes[0][1].startswith("127.0.0.1: the peer ")
+            assert "is the file secret the same in the directories of both?" in side.notes[0][1]
+        await close(one, other)
+
+    run(scene())
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 HIGH_WATER, LOW_WATER = 4 * 2**20, 2**20  # bytes that wait for a peer
 PREFACE_BYTES = 2_000  # most that is read from a peer that has not proved who it is
 OPENING_SECONDS = 5.0
+ONE_SECRET = "is the file secret the same in the directories of both?"
 UNTRUSTED = (
     " before it introduced itself: it may not trust the certificate of this side. Check ca, cert "
     "and key at both ends"
@@ -71,6 +72,7 @@ class Link(asyncio.Protocol):
         self.heard = self._loop.time()
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self.why = "the peer closed the connection"
+        self.address = "an unknown address"  # of the peer, in words
 
     def connection_made(self, transport: Any) -> None:
         """Introduce this side, if it dialled."""
@@ -78,6 +80,9 @@ class Link(asyncio.Protocol):
         if self.is_ours and transport.get_extra_info("sslcontext") is not None:
             # With TLS 1.3 a side learns of its refused certificate only by the end of a connection.
             self.why += UNTRUSTED
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple):
+            self.address = f"{peer[0]} port {peer[1]}"
         opened = transport.get_extra_info("socket")
         if opened is not None and opened.family != socket.AF_UNIX:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -125,6 +130,8 @@ class Link(asyncio.Protocol):
         theirs, spoken = self._preface, self._links.identity.spoken
         if self.peer is None and not self._is_cut and theirs and theirs.wire > spoken.newest:
             self.refusal, self.why = "versions_refused", spoken.gone(theirs.wire)
+        elif self.peer is None and not self._is_cut and theirs:
+            self.why = f"{self.why} before it proved who it is; {ONE_SECRET}"
         if not self.closed.done():
             self.closed.set_result(None)
         self._links.lost(self)
@@ -174,12 +181,6 @@ class Link(asyncio.Protocol):
         self._out.clear()
 
     @property
-    def address(self) -> str:
-        """Where the peer is, in words."""
-        found = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return f"{found[0]} port {found[1]}" if found else "an address that is gone"
-
-    @property
     def is_ours(self) -> bool:
         """Whether this side dialled."""
         return self._expected is not None
@@ -205,7 +206,7 @@ class Link(asyncio.Protocol):
             self.send(Proof(self._mac(dialled=self._expected is not None)))
         elif type(frame) is Proof:
             if not hmac.compare_digest(frame.mac, self._mac(dialled=self._expected is None)):
-                raise FrameError("the peer does not know the secret of the mesh")
+                raise FrameError(f"the peer does not know the secret of the mesh; {ONE_SECRET}")
             self._reader.most = self._links.identity.most
             self.peer = self._preface.node
             self._links.opened(self)

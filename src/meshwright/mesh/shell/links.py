@@ -163,7 +163,7 @@ class Links:
             self.deliver(LinkLost(link.peer))
             self.rivals.go_on(link.peer)
         elif link.peer is None:
-            self.note(link.refusal, link.why)
+            self.note(link.refusal, f"{link.address}: {link.why}")
 
     # Inside
 
