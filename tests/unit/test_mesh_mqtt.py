@@ -1,11 +1,12 @@
 """The MQTT connection of an agent, against a server that the test drives byte by byte."""
 
 import asyncio
+import gc
 
 import mqtt5
 
 from meshwright.mesh.clients import MeshClient
-from meshwright.mesh.shell.mqtt import Login
+from meshwright.mesh.shell.mqtt import PROTOCOLS, Connection, Login
 
 CONNACK_SESSION_PRESENT = b"\x20\x03\x01\x00\x00"
 
@@ -36,3 +37,15 @@ def test_messages_that_come_with_connack_wait_until_the_owner_has_the_connection
 
     asyncio.run(scene())
     assert got == [b"waited"]
+
+
+def test_a_connection_is_lost_in_silence_when_nobody_waits_for_it():
+    said: list[dict[str, object]] = []
+
+    async def scene() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        Connection(MeshClient(), PROTOCOLS["5"]).connection_lost(None)
+        gc.collect()
+
+    asyncio.run(scene())
+    assert said == []

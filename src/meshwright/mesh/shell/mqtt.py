@@ -206,6 +206,7 @@ class Connection(asyncio.Protocol):
         reason = str(error) if error else self._reason
         if not self._answer.done():
             self._answer.set_exception(ConnectionError(reason))
+            self._answer.exception()  # nobody may wait for it: an agent that ends gives up dialling
         if self._open:
             self._open = False
             self._owner.broker_lost(reason)

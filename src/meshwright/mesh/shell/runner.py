@@ -199,10 +199,10 @@ class Runner(ABC):
 
     def _end(self, action: End) -> None:
         self.has_left = not action.is_failure
-        if self.has_left:
-            log.warning("%s: %s", self.name, action.why)
         if self.failed.done():
             return
+        if self.has_left:
+            log.warning("%s: %s", self.name, action.why)
         if action.is_failure:
             self.failed.set_exception(InputError(action.why))
         else:
