@@ -184,11 +184,11 @@ class PlannerRunner(Runner):
         return {"/agents": self._agents}
 
     def _agents(self) -> dict[str, Any]:
-        seen, now = self.sightings, time.monotonic()
+        seen, now, up = self.sightings, time.monotonic(), set(self.links.up)
         return {
             str(node): json.loads(sighting.summary.status)
             for node, sighting in seen.last.items()
-            if sighting.summary.status and seen.is_fresh(node, now)
+            if sighting.summary.status and node in up and seen.is_fresh(node, now)
         }
 
     async def _read_members(self) -> dict[str, Any]:
