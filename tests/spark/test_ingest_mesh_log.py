@@ -161,6 +161,20 @@ def test_a_directory_of_a_planner_is_read_with_its_open_file(spark, here):
     assert manifest["parameters"]["format"] == "mesh-log"
 
 
+def test_what_verify_did_in_the_mesh_is_left_out(spark, here):
+    place, own = write_log(here / "log"), "meshwright-verify/98256d6d/plain"
+    took = [{"topic": own, "n": 9, "bytes": 90}, {"topic": "b", "n": 30, "bytes": 300}]
+    (place / "00000004.meshlog").write_text(
+        line(5, came=[own], went=[])
+        + line(6, broker="b2", wants=["b", "meshwright-verify/#"])
+        + line(6, took=took, others=0, ms=60_000)
+    )
+    manifest = ingest(spark, ["log"], "w")
+    assert wanted() == {("b1", "b"), ("b1", "größe"), ("b2", "b")}
+    assert published().keys() == {("b1", "b")}
+    assert manifest["log"]["n_messages"] == 90
+
+
 def test_times_choose_what_was_wanted(spark, here):
     write_log(here / "log")
     ingest(spark, ["log"], "then", at="1700000001")

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from meshwright.workload.mosquitto_log import BROKER, LOG_RECORDS, MESSAGES, UNNAMED, Window
 
+OWN_TOPICS = "meshwright-verify/"  # begins those of `mesh verify`, which nobody plans for
 NOT_A_LINE = "not a line of a mesh log"
 LINE = (
     "time double, version array<bigint>, broker string, "
@@ -113,6 +114,7 @@ def _came_and_went() -> Column:
     parts = [_rows(F.array(~_is_gone()), lambda there: {"wanted": there})]
     for column, wanted in (("wants", True), ("came", True), ("went", False)):
         names = F.coalesce(F.col(column), F.array().cast("array<string>"))
+        names = F.filter(names, lambda name: ~name.startswith(OWN_TOPICS))
         parts.append(_rows(names, partial(_event, wanted=wanted)))
     return F.concat(*parts)
 
@@ -127,7 +129,12 @@ def _event(name: Column, *, wanted: bool) -> dict[str, Column]:
 
 def _counted() -> Column:
     """Return a row for each topic of which messages are counted, and one for the time of it."""
-    named = F.filter("took", lambda one: one["topic"].isNotNull() & (one["n"] > 0))
+    named = F.filter(
+        "took",
+        lambda one: (
+            one["topic"].isNotNull() & (one["n"] > 0) & ~one["topic"].startswith(OWN_TOPICS)
+        ),
+    )
     others = F.coalesce("others", F.lit(0))
     return F.concat(
         _rows(named, lambda one: {"name": one["topic"], "n": one["n"], "size": one["bytes"]}),
