@@ -16,8 +16,9 @@ from meshwright.mesh.config import read_agent, read_mesh
 from meshwright.mesh.core.values import Message
 from meshwright.mesh.init import InitRequest, init
 from meshwright.mesh.lab.running import LocalMesh
+from meshwright.mesh.shell.agent import AgentRunner
 from meshwright.mesh.shell.mqtt import Login
-from meshwright.mesh.shell.process import agent_login, run_agents
+from meshwright.mesh.shell.process import agent_login, agent_options, run_agents
 from meshwright.mesh.verify import verify
 from tests.patience import SECONDS
 
@@ -421,6 +422,26 @@ def test_an_agent_on_another_host_than_its_brokers_says_so(tmp_path):
         run_agents([tmp_path / "mesh" / "a"])
 
 
+def test_an_agent_says_that_it_has_not_found_the_planner(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("meshwright.mesh.shell.agent.PLANNER_SECONDS", 0.1)
+    ports = free_ports(4)
+    path = inventory(tmp_path, f"a,127.0.0.1,{ports[0]}", "b,127.0.0.1,16002")
+    planner = f"127.0.0.1:{ports[1]}"
+    listen = {"agent_ports": (ports[2], 1), "metrics_ports": (ports[3], 2, 3)}
+    init(InitRequest(path, tmp_path / "mesh", planner=planner, **listen))
+
+    async def scene():
+        runner = AgentRunner(agent_options(read_agent(tmp_path / "mesh" / "a")))
+        await runner.open()
+        try:
+            assert await until(lambda: "no connection to the planner" in caplog.text, SECONDS)
+            assert planner in caplog.text
+        finally:
+            await runner.close()
+
+    run(scene())
+
+
 def test_a_broker_may_be_called_as_the_files_of_a_mesh_are(tmp_path):
     path = inventory(tmp_path, "planner,10.0.0.1,1883", "secret,10.0.0.2,1883")
     made = init(InitRequest(path, tmp_path / "mesh"))
@@ -449,6 +470,50 @@ def test_an_option_that_does_not_exist_is_named(tmp_path):
     file.write_text(file.read_text() + 'delivry = "exactly-once"\n')
     with pytest.raises(InputError, match="'delivry'; did you mean 'delivery'"):
         read_agent(tmp_path / "mesh" / "a")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('planner = "10.0.0.1:7900"\n', "", "the line planner = is missing"),
+        ('planner = "10.0.0.1:7900"', 'planner = "10.0.0.1"', "'10.0.0.1' is not HOST:PORT"),
+        ("node = 0", 'node = "a"', "node = is 'a'; it must be a number"),
+        ("node = 0", "node = 0\nnodes = 1", "this version knows no 'nodes'"),
+        ("port = 1883", "", "the line port = of [broker] is missing"),
+        ("[broker]", "[brokers]", "the line node = of [broker] is missing"),
+        ('metrics = "127.0.0.1:11883"', "metrics = 11883", "11883 is not HOST:PORT"),
+    ],
+)
+def test_what_is_wrong_in_an_agents_settings_is_said_in_words(tmp_path, old, new, why):
+    path = inventory(tmp_path, "a,10.0.0.1,1883", "b,10.0.0.2,1883")
+    init(InitRequest(path, tmp_path / "mesh"))
+    file = tmp_path / "mesh" / "a" / "agent.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=re.escape(f"'{file}' cannot be used: {why}")):
+        read_agent(tmp_path / "mesh" / "a")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('metrics = "127.0.0.1:7901"\n', "", "the line metrics = is missing"),
+        ('endpoint = "10.0.0.2:6883"\n', "", "the line endpoint = of [[brokers]] is missing"),
+        ('"10.0.0.2:6883"', '"10.0.0.2"', "'10.0.0.2' is not HOST:PORT"),
+        ("survive = 0", 'survive = "0"', "survive = is '0'; it must be a number"),
+        ("node = 1", "node = 0", "two brokers have the same node number"),
+    ],
+)
+def test_what_is_wrong_in_the_file_of_a_mesh_is_said_in_words(tmp_path, old, new, why):
+    path = inventory(tmp_path, "a,10.0.0.1,1883", "b,10.0.0.2,1883")
+    init(InitRequest(path, tmp_path / "mesh"))
+    file = tmp_path / "mesh" / "mesh.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=re.escape(f"'{file}' cannot be used: {why}")):
+        read_mesh(tmp_path / "mesh")
 
 
 def secured(tmp_path, *rows):

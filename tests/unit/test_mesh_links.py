@@ -1,6 +1,7 @@
 """Connections between agents: who is let in, and what ends them."""
 
 import asyncio
+import re
 import ssl
 import struct
 from pathlib import Path
@@ -168,7 +169,7 @@ def test_with_two_secrets_both_sides_name_the_other_and_what_to_compare():
         await one.until(lambda: one.notes and other.notes)
         for side in (one, other):
             assert side.notes[0][0] == "links_refused"
-            assert side.notes[0][1].startswith("127.0.0.1: the peer ")
+            assert re.match(r"127\.0\.0\.1 port \d+: the peer ", side.notes[0][1])
             assert "is the file secret the same in the directories of both?" in side.notes[0][1]
         await close(one, other)
 

@@ -140,25 +140,31 @@ class MeshConfig(NamedTuple):
 def read_mesh(place: Path) -> MeshConfig:
     """Return what mesh.toml of a mesh says."""
     text = _read_toml(place / MESH_FILE, "Give the directory that `meshwright mesh init` wrote.")
+    options = _options(place / MESH_FILE, text.pop("options", {}), MESH_OPTIONS)
     try:
         lists = {
-            key: tuple(Member(**row) for row in text.pop(key, ()))
+            key: tuple(
+                Member(**_check_keys(Member, row, f" of [[{key}]]")) for row in text.pop(key, ())
+            )
             for key in ("brokers", "leaving", "removed")
         }
         if not lists["brokers"]:
-            raise KeyError("there are no [[brokers]]")
+            raise ValueError("there are no [[brokers]]")
         # Before brokers could be added and removed, a number was the place in the list.
         lists["brokers"] = tuple(
             member if member.node >= 0 else member._replace(node=i)
             for i, member in enumerate(lists["brokers"])
         )
-        options = _options(place / MESH_FILE, text.pop("options", {}), MESH_OPTIONS)
         named: dict[str, Any] = {**text, **lists, **options}
+        _check_keys(MeshConfig, {"place": place, **named})
         found = MeshConfig(place, **named)
+        for member in (*lists["brokers"], *lists["leaving"]):
+            list(map(split_endpoint, (member.endpoint, member.broker, member.metrics)))
+        list(map(split_endpoint, (found.planner, found.metrics)))
         if len(found.numbers) < sum(map(len, lists.values())):
-            raise KeyError("two brokers have the same node number")
+            raise ValueError("two brokers have the same node number")
         return found
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"'{place / MESH_FILE}' cannot be used: {error}.") from error
 
 
@@ -170,7 +176,10 @@ def read_agent(place: Path) -> AgentConfig:
     if options["delivery"] not in DELIVERIES:
         raise unknown_choice(f"delivery in '{path}'", options["delivery"], DELIVERIES)
     try:
-        broker = BrokerAddress(**text.pop("broker"))
+        section = _check_keys(BrokerAddress, text.pop("broker", {}), " of [broker]")
+        broker = BrokerAddress(**section)
+        _check_keys(AgentConfig, {"place": place, "broker": broker, "options": options, **text})
+        split_endpoint(text["planner"])
         text |= {key: split_endpoint(text[key]) for key in ("listen", "metrics")}
         return AgentConfig(place, **text, broker=broker, options=options)
     except (TypeError, KeyError, ValueError) as error:
@@ -190,6 +199,20 @@ def _options(path: Path, given: dict[str, Any], known: dict[str, Any]) -> dict[s
     return {**known, **given}
 
 
+def _check_keys(kind: Any, given: dict[str, Any], where: str = "") -> dict[str, Any]:
+    """Return the keys of a named tuple that a file gives; a ValueError names a wrong one."""
+    for key in kind._fields:
+        if key not in given and key not in kind._field_defaults:
+            raise ValueError(f"the line {key} ={where} is missing")
+    for key, value in given.items():
+        if key not in kind._fields:
+            raise ValueError(f"this version knows no {key!r}{where}")
+        if kind.__annotations__[key] in (str, int) and type(value) is not kind.__annotations__[key]:
+            what = "text" if kind.__annotations__[key] is str else "a number"
+            raise ValueError(f"{key} ={where} is {value!r}; it must be {what}")
+    return given
+
+
 def split_endpoint(text: str) -> tuple[str, int]:
     """Return host and port.
 
@@ -198,7 +221,7 @@ def split_endpoint(text: str) -> tuple[str, int]:
     >>> split_endpoint("[::1]:1883")
     ('::1', 1883)
     """
-    host, _, port = text.rpartition(":")
+    host, _, port = str(text).rpartition(":")
     if not host or not port.isdigit():
         raise ValueError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)

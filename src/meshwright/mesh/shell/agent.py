@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,9 @@ from meshwright.mesh.shell.runner import Runner
 from meshwright.mesh.shell.summaries import EVERY, MOST_EVENTS, Stored, Summary, clipped
 from meshwright.mesh.storage.stores import OWN_TOKEN, Stores
 
+log = logging.getLogger(__name__)
+
+PLANNER_SECONDS = 5.0  # to find the planner, before it is said that it was not found
 ADAPTER = "adapter"  # the store of what the adapter has to remember
 
 
@@ -115,8 +119,19 @@ class AgentRunner(Runner):
         await self.links.listen(*self._options.listen)
         self.links.keep(self.with_planner({}))
         self.start()
-        for work in (self.data.run(), self.follower.run(), self._summarize()):
-            self._tasks.append(self._loop.create_task(work))
+        works = (self.data.run(), self.follower.run(), self._summarize(), self._miss_planner())
+        self._tasks += map(self._loop.create_task, works)
+
+    async def _miss_planner(self) -> None:
+        """Say that the planner was not found; that it was lost later is said anyway."""
+        await asyncio.sleep(PLANNER_SECONDS)
+        if PLANNER not in self.links.up:
+            log.warning(
+                "%s: no connection to the planner at %s yet; it is tried for ever. Until then what "
+                "its clients begin to want is not known elsewhere",
+                self.name,
+                self._options.planner,
+            )
 
     def status(self) -> dict[str, Any]:
         """Return what `mesh status` shows."""
