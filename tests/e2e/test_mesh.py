@@ -422,6 +422,13 @@ def test_an_agent_on_another_host_than_its_brokers_says_so(tmp_path):
         run_agents([tmp_path / "mesh" / "a"])
 
 
+def test_a_directory_that_is_given_twice_is_named(tmp_path):
+    path = inventory(tmp_path, "a,127.0.0.1,16001", "b,127.0.0.1,16002")
+    place = init(InitRequest(path, tmp_path / "mesh")).place / "a"
+    with pytest.raises(InputError, match=re.escape(f"'{place.resolve()}' is given 2 times")):
+        run_agents([place, place / ".." / "a"])
+
+
 def test_an_agent_says_that_it_has_not_found_the_planner(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("meshwright.mesh.shell.agent.PLANNER_SECONDS", 0.1)
     ports = free_ports(4)

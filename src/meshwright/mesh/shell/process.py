@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,6 +112,9 @@ def agent_login(config: AgentConfig, tls: ssl.SSLContext | None = None) -> Login
 def run_agents(places: Sequence[Path]) -> None:
     """Run the agents of some brokers' directories in this process, until a signal."""
     configs = [read_agent(place) for place in places]
+    for place, n in Counter(place.resolve() for place in places).items():
+        if n > 1:
+            raise InputError(f"'{place}' is given {n} times; give each directory once.")
     chosen = [agent_options(config) for config in configs]
 
     async def main() -> None:
