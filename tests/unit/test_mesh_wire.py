@@ -180,8 +180,8 @@ def test_who_is_too_old_or_too_new_is_refused_and_both_sides_say_so(
         one, other = Side(1, dials), Side(2, answers)
         await linked(one, other)
         await until(lambda: one.refusals() and other.refusals())
-        assert set(one.refusals()) == {dialler_says}
-        assert set(other.refusals()) == {answerer_says}
+        assert set(one.refusals()) == {f"127.0.0.1: {dialler_says}"}
+        assert set(other.refusals()) == {f"127.0.0.1: {answerer_says}"}
         assert one.events == other.events == []
         for side in (one, other):
             await side.links.close()
