@@ -18,7 +18,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from meshwright.deploy.lab.processes import wait_until
+from meshwright.deploy.lab.processes import free_ports, wait_until
 from meshwright.errors import DeployError
 from meshwright.mesh.dashboard import PANELS
 from meshwright.mesh.lab.running import LocalMesh
@@ -194,11 +194,10 @@ def test_without_a_terminal_each_look_is_a_line(mesh, options):
 
 
 def test_agents_that_can_be_asked_on_their_own_hosts_only_are_shown_all_the_same(mesh, tmp_path):
-    """Their metrics are on 127.0.0.1; at 127.0.0.2, as on another host, nobody answers."""
+    """As on another host, nobody answers where mesh.toml says that they do."""
     text = (mesh.config.place / "mesh.toml").read_text(encoding="utf-8")
-    for member in mesh.config.brokers:
-        elsewhere = member.metrics.replace("127.0.0.1", "127.0.0.2")
-        text = text.replace(f'metrics = "{member.metrics}"', f'metrics = "{elsewhere}"')
+    for member, port in zip(mesh.config.brokers, free_ports(len(NODES)), strict=True):
+        text = text.replace(f'metrics = "{member.metrics}"', f'metrics = "127.0.0.1:{port}"')
     (tmp_path / "mesh.toml").write_text(text, encoding="utf-8")
     assert wait_until(lambda: mesh_status(tmp_path).n_told == len(NODES), SECONDS)
     found = mesh_status(tmp_path)

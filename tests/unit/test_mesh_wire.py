@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -112,7 +113,9 @@ class Side:
         )
 
     def refusals(self):
-        return [why for what, why in self.notes if what == "versions_refused"]
+        """Return why peers were refused, and where they were, without their ports."""
+        found = [why for what, why in self.notes if what == "versions_refused"]
+        return [re.sub(r" port \d+:", ":", why, count=1) for why in found]
 
 
 async def until(condition):
