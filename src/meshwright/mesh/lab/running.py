@@ -18,7 +18,7 @@ from meshwright.mesh.adapters.log_connection import LINES
 from meshwright.mesh.config import AGENT_FILE, MESH_FILE, METHODS, MeshConfig, read_mesh
 from meshwright.mesh.design import compile_designs
 from meshwright.mesh.init import InitRequest, init
-from meshwright.mesh.lab.brokers import LocalBroker, start_all, stop_all
+from meshwright.mesh.lab.brokers import LocalBroker, RunningBroker, start_all, stop_all
 from meshwright.mesh.lab.proxies import Pair, Proxies
 from meshwright.mesh.lab.rabbitmq import MORE_PORTS, LocalRabbit
 from meshwright.mesh.members import AddRequest, Removal, add, remove
@@ -95,6 +95,7 @@ class LocalMesh:
         )
         self.config: MeshConfig = init(request)
         self.brokers: dict[str, LocalBroker | LocalRabbit] = {}
+        self._removed: list[RunningBroker] = []  # whose names others have now
         for node, member, port in zip(nodes, self.config.brokers, broker_ports, strict=True):
             own = place / "brokers" / member.directory
             if node in more:
@@ -140,7 +141,7 @@ class LocalMesh:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        stop_all(self.brokers.values())
+        stop_all([*self.brokers.values(), *self._removed])
         self._proxies.stop()
 
     def start_planner(self, *words: str) -> None:
@@ -162,6 +163,8 @@ class LocalMesh:
         member = add(request).members[0]
         self.config = read_mesh(self.config.place)
         broker = LocalBroker(self._place / "brokers" / member.directory, broker_port)
+        if node in self.brokers:  # removed before; its clients may still be there
+            self._removed.append(self.brokers[node])
         self.brokers[node] = broker
         broker.start()
         broker.wait()
