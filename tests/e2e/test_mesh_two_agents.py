@@ -10,7 +10,7 @@ import pytest
 from meshwright.deploy.lab.processes import free_ports, wait_until
 from meshwright.mesh.config import AGENT_FILE, PLANNER_PLACE
 from meshwright.mesh.lab.running import LocalMesh
-from meshwright.mesh.status import ask_process
+from meshwright.mesh.status import ask_planner
 from meshwright.mesh.verify import verify
 from tests.patience import SECONDS
 
@@ -51,7 +51,7 @@ def test_a_copy_of_an_agent_is_refused_and_status_says_what_to_stop(mesh, tmp_pa
             assert "stop one of them" in found[0]
             member = mesh.config.brokers[0]
             assert copy.poll() is None
-            planner = ask_process(mesh.config.metrics)
+            planner = ask_planner(mesh.config)
             assert planner["name"] == PLANNER_PLACE
             assert member.node in planner["links"]
         finally:

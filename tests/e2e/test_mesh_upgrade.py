@@ -9,7 +9,7 @@ from meshwright.mesh.lab.running import LocalMesh
 from meshwright.mesh.shell.codec import OLDEST_WIRE, WIRE_VERSION
 from meshwright.mesh.shell.mqtt import Login
 from meshwright.mesh.shell.wire import VARIABLE
-from meshwright.mesh.status import ask_process
+from meshwright.mesh.status import ask_agent
 from meshwright.mesh.verify import verify
 from tests.patience import SECONDS
 
@@ -21,7 +21,7 @@ ONCE = {"delivery": "exactly-once"}  # an agent that is restarted repeats nothin
 def wires(mesh, node):
     """Return the version that an agent speaks with each of its peers."""
     member = next(each for each in mesh.config.brokers if each.name == node)
-    return {int(peer): wire for peer, wire in ask_process(member.metrics)["wires"].items()}
+    return {int(peer): wire for peer, wire in ask_agent(mesh.config, member)["wires"].items()}
 
 
 class Talk:
